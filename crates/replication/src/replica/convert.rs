@@ -237,6 +237,8 @@ fn fit(from: &Column, to: &DataType) -> Fit {
         (Kind::Int(_), Kind::Decimal(..)) | (Kind::Decimal(..), Kind::Int(_) | Kind::Double) => {
             Fit::Narrower
         }
+        // MySQL's binary form of it is not read yet.
+        (Kind::Json, _) => Fit::Never,
         // MariaDB has a text for what is JSON here.
         (Kind::Text, Kind::Json) => Fit::Same,
         // The bytes say how long each is: one that is too long is refused when it comes.

@@ -97,6 +97,26 @@ fn check_channel(channel: Option<&str>) -> Result<(), SqlError> {
     }
 }
 
+/// A thread has ended where it must not: that is told, and the other may go on.
+fn fell(shared: &Shared, part: Part) {
+    let text = "Fatal error: the thread ended by a fault of its own; the server's log has more";
+    let failure = shared.failure(codes::ER_REPLICA_FATAL_ERROR, text.to_owned());
+    let mut s = shared.state();
+    match part {
+        Part::Receiver => {
+            s.receiver_failure = failure;
+            (s.receiver_runs, s.receiving) = (false, Receiving::No);
+            s.socket = None;
+        }
+        Part::Applier => {
+            s.applier_failure = failure;
+            s.applier_runs = false;
+        }
+    }
+    drop(s);
+    shared.ended.fire();
+}
+
 impl ReplicaServer {
     /// Joins it to a server. What was running when the server ended runs again, unless `skip_replica_start` is on.
     ///
@@ -198,7 +218,12 @@ impl ReplicaServer {
         };
         let spawned = std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || run(&shared));
+            .spawn(move || {
+                let whole = std::panic::AssertUnwindSafe(|| run(&shared));
+                if std::panic::catch_unwind(whole).is_err() {
+                    fell(&shared, part);
+                }
+            });
         if spawned.is_err() {
             let mut s = self.shared.state();
             match part {

@@ -1,0 +1,581 @@
+//! A replica beside a scripted source: one that speaks the protocol and serves a file of the binary log, made here or recorded elsewhere.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use base::block_on;
+use base::mem::{MemDisk, environment};
+use engine::{Engine, EngineOptions, PagerOptions};
+use replication::replica::ReplicaServer;
+use sql::context::replica::{Receiving, Replica, ReplicaFacts};
+use sql::{Instance, InstanceOptions, Session};
+use sql_expr::vars::GlobalVars;
+use types::gtid::{Gtid, Sid};
+use types::{DataType, IntWidth, Value};
+use wire::binlog::column::ColumnType;
+use wire::binlog::control::{Rotate, Transaction};
+use wire::binlog::format::Format;
+use wire::binlog::frame::{Checksum, put_event};
+use wire::binlog::header::{self, Header, flag, kind};
+use wire::binlog::query::Query;
+use wire::binlog::rows::{self, Change, put_front, put_image};
+use wire::binlog::table_map::{Column, Metadata, TableMap};
+use wire::column_type::ColumnType as ResultType;
+use wire::command::code;
+use wire::handshake::{Greeting, Nonce};
+use wire::packet::{Decoder, PacketWriter};
+use wire::response::{self, ColumnDef, OkPacket};
+use wire::write::Put;
+
+/// Where the recorded files are that are applied besides.
+const FOLDER: &str = "TIDEMILL_BINLOG_FOLDER";
+
+/// A server on a disk in memory.
+fn server(disk: &Arc<MemDisk>) -> (Arc<Engine>, Arc<Instance>) {
+    let environment = environment(Arc::clone(disk));
+    let options = EngineOptions {
+        pager: PagerOptions {
+            pool_bytes: 16 << 20,
+            log_capacity_bytes: 64 << 20,
+            log_buffer_bytes: 4 << 20,
+            ..PagerOptions::default()
+        },
+        ..EngineOptions::default()
+    };
+    let opened = Engine::open(environment.clone(), Path::new("/data"), options);
+    let engine = block_on(opened).expect("an engine");
+    let globals = Arc::new(GlobalVars::new());
+    globals.set_option("server_id", "7").expect("an id");
+    let options = InstanceOptions::default();
+    let instance = Instance::open(Arc::clone(&engine), &environment, globals, options);
+    (engine, block_on(instance).expect("an instance"))
+}
+
+fn run(instance: &Arc<Instance>, sql: &str) -> Vec<Vec<Value>> {
+    let mut s = Session::of_the_server(instance, instance.next_connection_id());
+    let mut results = block_on(s.query(sql)).unwrap_or_else(|e| panic!("{sql}: {e}"));
+    block_on(s.close());
+    results.pop().map(|r| r.rows).unwrap_or_default()
+}
+
+fn number(instance: &Arc<Instance>, sql: &str) -> i64 {
+    match run(instance, sql).first().and_then(|r| r.first()) {
+        Some(Value::Int(n)) => *n,
+        Some(Value::UInt(n)) => *n as i64,
+        other => panic!("{sql}: {other:?}"),
+    }
+}
+
+/// Serves a file to all who come.
+fn serve(version: &'static str, file: Vec<u8>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let file = Arc::new(file);
+    std::thread::spawn(move || {
+        for socket in listener.incoming().flatten() {
+            let file = Arc::clone(&file);
+            std::thread::spawn(move || speak(socket, version, &file));
+        }
+    });
+    port
+}
+
+struct Talk {
+    socket: TcpStream,
+    decoder: Decoder,
+    writer: PacketWriter,
+    capabilities: u32,
+}
+
+impl Talk {
+    fn packet(&mut self) -> Option<Vec<u8>> {
+        loop {
+            if let Some(place) = self.decoder.take_packet().ok()? {
+                return Some(self.decoder.payload(place).to_vec());
+            }
+            let n = self.socket.read(self.decoder.space()).ok()?;
+            if n == 0 {
+                return None;
+            }
+            self.decoder.filled(n);
+        }
+    }
+
+    fn flush(&mut self) -> Option<()> {
+        self.socket.write_all(self.writer.pending()).ok()?;
+        self.writer.advance(usize::MAX);
+        Some(())
+    }
+
+    fn ok(&mut self) -> Option<()> {
+        response::write_ok(&OkPacket::default(), self.capabilities, &mut self.writer);
+        self.flush()
+    }
+
+    fn value(&mut self, value: &str) -> Option<()> {
+        let (c, w) = (self.capabilities, &mut self.writer);
+        response::write_column_count(1, w);
+        ColumnDef::new(b"v", ResultType::VarString).write(w);
+        response::write_columns_end(0, 0, c, w);
+        w.begin();
+        w.buf().put_lenenc_bytes(value.as_bytes());
+        w.end();
+        response::write_rows_end(0, 0, c, w);
+        self.flush()
+    }
+}
+
+/// One connection of a replica.
+fn speak(socket: TcpStream, version: &str, file: &[u8]) -> Option<()> {
+    let capabilities = wire::capability::SERVER & !wire::capability::DEPRECATE_EOF;
+    let mut t = Talk {
+        socket,
+        decoder: Decoder::new(1 << 20),
+        writer: PacketWriter::new(),
+        capabilities,
+    };
+    let greeting = Greeting {
+        capabilities,
+        ..Greeting::new(version.as_bytes(), 1, Nonce::from_random([1; 20]))
+    };
+    greeting.write(&mut t.writer);
+    t.flush()?;
+    t.decoder.set_sequence(1);
+    t.packet()?;
+    t.writer.set_sequence(2);
+    t.ok()?;
+    let (_, checksum) = events(file).next().map(of_format)?;
+    loop {
+        t.decoder.set_sequence(0);
+        let command = t.packet()?;
+        t.writer.set_sequence(1);
+        let text = String::from_utf8_lossy(&command[1..]).into_owned();
+        match command[0] {
+            code::QUERY if text.contains("VERSION()") => t.value(version)?,
+            code::QUERY if text.contains("server_id") => t.value("1")?,
+            code::QUERY if text.contains("server_uuid") => t.value("source")?,
+            code::QUERY if text.starts_with("SELECT @master_binlog_checksum") => {
+                t.value(match checksum {
+                    Checksum::Crc32 => "CRC32",
+                    Checksum::None => "NONE",
+                })?;
+            }
+            code::QUERY | code::REGISTER_SLAVE => t.ok()?,
+            code::BINLOG_DUMP => {
+                let position = u32::from_le_bytes(command[1..5].try_into().ok()?);
+                return dump(&mut t, file, position as usize, checksum);
+            }
+            _ => return None,
+        }
+    }
+}
+
+fn dump(t: &mut Talk, file: &[u8], position: usize, checksum: Checksum) -> Option<()> {
+    let mut rotate = Vec::new();
+    let header = Header {
+        kind: kind::ROTATE,
+        server_id: 1,
+        flags: flag::ARTIFICIAL,
+        ..Header::default()
+    };
+    put_event(header, checksum, &mut rotate, |out| {
+        let at = Rotate {
+            file: b"made.000001",
+            position: position as u64,
+        };
+        at.write(out);
+    });
+    let mut send = |event: &[u8]| {
+        t.writer.begin();
+        t.writer.buf().put_u8(0);
+        t.writer.buf().put_bytes(event);
+        t.writer.end();
+        t.flush()
+    };
+    send(&rotate)?;
+    let mut at = 4;
+    for event in events(file) {
+        // The first describes the others, wherever they begin.
+        if at >= position || at == 4 {
+            send(event)?;
+        }
+        at += event.len();
+    }
+    // The source waits for more to come, and the replica for that.
+    t.packet().map(drop)
+}
+
+/// The events of a file, by what they say of their size.
+fn events(file: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = file.get(4..).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let size = u32::from_le_bytes(rest.get(9..13)?.try_into().ok()?) as usize;
+        let (event, more) = rest.split_at_checked(size.max(1)).unwrap_or((rest, &[]));
+        rest = more;
+        Some(event)
+    })
+}
+
+fn of_format(event: &[u8]) -> (String, Checksum) {
+    match Format::read(event.get(header::LEN..).unwrap_or_default()) {
+        Ok((format, _)) => (format.server_version, format.checksum),
+        Err(_) => (String::new(), Checksum::None),
+    }
+}
+
+/// A row of `d.t`, where there is one.
+type Image = Option<[Value; 2]>;
+/// Puts what is wrong into a file.
+type Fault<'f> = &'f dyn Fn(&mut File);
+
+/// A file in the making.
+struct File {
+    bytes: Vec<u8>,
+    checksum: Checksum,
+    gtid: u64,
+}
+
+const SID: Sid = Sid([9; 16]);
+
+impl File {
+    fn new(checksum: Checksum) -> File {
+        let mut file = File {
+            bytes: wire::binlog::MAGIC.to_vec(),
+            checksum: Checksum::Crc32,
+            gtid: 0,
+        };
+        let format = Format::new("8.0.35", 0, checksum);
+        file.event(kind::FORMAT_DESCRIPTION, |out| format.write(out));
+        file.checksum = checksum;
+        file
+    }
+
+    fn event(&mut self, kind: u8, fill: impl FnOnce(&mut Vec<u8>)) {
+        let header = Header {
+            timestamp: 1_700_000_000,
+            kind,
+            server_id: 1,
+            next_position: self.bytes.len() as u32,
+            ..Header::default()
+        };
+        put_event(header, self.checksum, &mut self.bytes, fill);
+    }
+
+    fn query(&mut self, statement: &str) {
+        let query = Query {
+            database: b"d",
+            statement: statement.as_bytes(),
+            ..Query::default()
+        };
+        self.event(kind::QUERY, |out| query.write(out));
+    }
+
+    fn gtid(&mut self) {
+        self.gtid += 1;
+        let t = Transaction {
+            gtid: Some(Gtid {
+                sid: SID,
+                number: self.gtid,
+            }),
+            statements: true,
+            last_committed: 0,
+            sequence_number: self.gtid as i64,
+            original_commit_micros: 0,
+            immediate_commit_micros: 0,
+            length: 0,
+            original_version: 80_035,
+            immediate_version: 80_035,
+        };
+        self.event(kind::GTID, |out| t.write(out));
+    }
+
+    fn definition(&mut self, statement: &str) {
+        self.gtid();
+        self.query(statement);
+    }
+
+    /// Rows of `d.t`: what was there, what is there.
+    fn rows(&mut self, change: Change, rows: &[(Image, Image)]) {
+        let map = map();
+        self.event(kind::TABLE_MAP, |out| map.write(Metadata::Minimal, out));
+        let all = [true, true];
+        let after = (change == Change::Update).then_some(&all[..]);
+        self.event(change.kind(), |out| {
+            put_front(map.id, rows::flag::STATEMENT_END, &all, after, out);
+            for image in rows.iter().flat_map(|(a, b)| [a, b]).flatten() {
+                let value = |c: usize| image[c].as_ref();
+                put_image(&map, &all, value, out).expect("values of their types");
+            }
+        });
+    }
+
+    fn commit(&mut self) {
+        self.event(kind::XID, |out| out.put_u64(1));
+    }
+}
+
+fn map() -> TableMap {
+    let column = |ty: DataType| Column {
+        ty: ColumnType::of(&ty).expect("a type"),
+        nullable: true,
+        unsigned: false,
+        collation: None,
+        name: Vec::new(),
+        members: Vec::new(),
+        visible: true,
+    };
+    TableMap {
+        id: 5,
+        database: b"d".to_vec(),
+        table: b"t".to_vec(),
+        columns: vec![
+            column(DataType::int(IntWidth::Int, false)),
+            column(DataType::VarBinary(80)),
+        ],
+        primary_key: Vec::new(),
+    }
+}
+
+fn row(id: i64, text: &str) -> Option<[Value; 2]> {
+    Some([Value::Int(id), Value::Bytes(text.as_bytes().to_vec())])
+}
+
+/// A schema, a table, and three transactions, the last of which is not whole.
+fn made(checksum: Checksum, key: &str) -> File {
+    let mut f = File::new(checksum);
+    f.definition("CREATE DATABASE d");
+    f.definition(&format!(
+        "CREATE TABLE t (id INT {key}, a VARCHAR(20), g INT AS (id * 2), CHECK (id < 1000))"
+    ));
+    f.gtid();
+    f.query("BEGIN");
+    let inserted: Vec<_> = (0..20).map(|n| (None, row(n, "one"))).collect();
+    f.rows(Change::Write, &inserted);
+    f.commit();
+    f.gtid();
+    f.query("BEGIN");
+    // What one row becomes is what the next was before.
+    let chain = [
+        (row(3, "one"), row(103, "two")),
+        (row(103, "two"), row(203, "zwei")),
+        (row(4, "one"), row(4, "vier")),
+    ];
+    f.rows(Change::Update, &chain);
+    f.rows(
+        Change::Delete,
+        &[(row(5, "one"), None), (row(203, "zwei"), None)],
+    );
+    f.commit();
+    f.gtid();
+    f.query("BEGIN");
+    f.rows(Change::Write, &[(None, row(500, "half"))]);
+    f
+}
+
+fn begin(instance: &Arc<Instance>, port: u16) {
+    run(
+        instance,
+        &format!(
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={port}, SOURCE_USER='u', SOURCE_CONNECT_RETRY=1"
+        ),
+    );
+    run(instance, "START REPLICA");
+}
+
+/// Waits until a replica is at that place or has failed.
+fn settled(replica: &ReplicaServer, position: usize) -> ReplicaFacts {
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let facts = replica.facts().expect("a source");
+        let failed = facts.receiving == Receiving::No || !facts.applying;
+        if failed || facts.applied.position == position as u64 {
+            return facts;
+        }
+        assert!(
+            Instant::now() < until,
+            "it neither fails nor comes to an end: {facts:?}"
+        );
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Behind the last whole transaction of a file.
+fn end_of_transactions(file: &[u8]) -> usize {
+    let (mut at, mut end) = (4, 4);
+    for e in events(file) {
+        at += e.len();
+        if e[4] == kind::XID {
+            end = at;
+        }
+    }
+    end
+}
+
+const ROWS: &str = "SELECT COUNT(*) FROM d.t";
+
+#[test]
+fn a_log_is_applied_once_whatever_ends_the_server() {
+    for key in ["PRIMARY KEY", "NOT NULL UNIQUE", ""] {
+        let file = made(Checksum::Crc32, key).bytes;
+        let end = end_of_transactions(&file);
+        let port = serve("8.0.35", file);
+        let disk = Arc::new(MemDisk::default());
+        for life in 0..3 {
+            let (engine, instance) = server(&disk);
+            let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+            if life == 0 {
+                begin(&instance, port);
+            }
+            let facts = settled(&replica, end);
+            assert_eq!(facts.applier_failure.message, "", "{key}");
+            assert_eq!(facts.receiver_failure.message, "", "{key}");
+            assert_eq!(number(&instance, ROWS), 18, "{key}");
+            let vier = "SELECT COUNT(*) FROM d.t WHERE a = 'vier' AND g = 8";
+            assert_eq!(number(&instance, vier), 1);
+            assert_eq!(facts.executed_gtids, format!("{SID}:1-4"));
+            block_on(replica.stop());
+            drop(replica);
+            block_on(engine.close()).expect("the end");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_stops_the_applier_and_is_told() {
+    let missing = |f: &mut File| f.rows(Change::Delete, &[(row(77, "none"), None)]);
+    let twice = |f: &mut File| f.rows(Change::Write, &[(None, row(1, "again"))]);
+    let check = |f: &mut File| f.rows(Change::Write, &[(None, row(5000, "much"))]);
+    let statement = |f: &mut File| f.query("INSERT INTO nothing VALUES (1)");
+    let wrong: [(Fault<'_>, u16, &str); 4] = [
+        (&missing, 1032, "HA_ERR_KEY_NOT_FOUND"),
+        (&twice, 1062, "Duplicate entry '1' for key 't.PRIMARY'"),
+        (&check, 3819, "Check constraint"),
+        (&statement, 1146, "on query. Default database: 'd'"),
+    ];
+    for (fault, code, text) in wrong {
+        let mut file = made(Checksum::Crc32, "PRIMARY KEY");
+        fault(&mut file);
+        file.commit();
+        let end = file.bytes.len();
+        let port = serve("8.0.35", file.bytes);
+        let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+        let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+        begin(&instance, port);
+        let facts = settled(&replica, end);
+        assert!(!facts.applying);
+        assert_eq!(facts.applier_failure.number, code, "{facts:?}");
+        assert!(facts.applier_failure.message.contains(text), "{facts:?}");
+        // Nothing of its transaction is there.
+        assert_eq!(number(&instance, ROWS), 18);
+        // It is left out, and what follows is not.
+        run(&instance, "SET GLOBAL sql_replica_skip_counter = 1");
+        run(&instance, "START REPLICA SQL_THREAD");
+        let facts = settled(&replica, end);
+        assert!(facts.applying, "{facts:?}");
+        assert_eq!(facts.executed_gtids, format!("{SID}:1-5"));
+        block_on(replica.stop());
+    }
+}
+
+#[test]
+fn a_read_only_replica_applies() {
+    let file = made(Checksum::None, "PRIMARY KEY").bytes;
+    let end = end_of_transactions(&file);
+    let port = serve("8.0.35", file);
+    let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+    let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+    begin(&instance, port);
+    run(&instance, "STOP REPLICA");
+    run(&instance, "SET GLOBAL super_read_only = ON");
+    run(&instance, "START REPLICA");
+    let facts = settled(&replica, end);
+    assert_eq!(facts.applier_failure.message, "");
+    assert_eq!(number(&instance, ROWS), 18);
+    block_on(replica.stop());
+}
+
+#[test]
+fn a_hostile_source_gets_an_error_and_no_more() {
+    let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+    let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+    let whole = made(Checksum::None, "PRIMARY KEY").bytes;
+    let mut x = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = |n: usize| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x % n as u64) as usize
+    };
+    for _ in 0..40 {
+        let mut file = whole.clone();
+        for _ in 0..1 + random(3) {
+            let at = 4 + random(file.len() - 4);
+            file[at] = random(256) as u8;
+        }
+        run(&instance, "STOP REPLICA");
+        run(&instance, "RESET REPLICA ALL");
+        run(&instance, "DROP DATABASE IF EXISTS d");
+        let end = end_of_transactions(&whole);
+        begin(&instance, serve("8.0.35", file));
+        // Damage that means nothing, or that breaks the connection, lets it go on; a panic or an endless loop would not.
+        let until = Instant::now() + Duration::from_secs(1);
+        loop {
+            let f = replica.facts().expect("a source");
+            let over = !f.applying || f.receiving == Receiving::No;
+            if over || f.applied.position == end as u64 || Instant::now() > until {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+    run(&instance, "STOP REPLICA");
+    block_on(replica.stop());
+}
+
+/// With a folder of recorded files: each is applied as far as its tables go, and what stopped it is printed.
+#[test]
+fn recorded_logs_are_applied() {
+    let Ok(folder) = std::env::var(FOLDER) else {
+        return;
+    };
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("a folder")
+        .flatten()
+        .collect();
+    files.sort_by_key(|f| f.file_name());
+    for entry in files {
+        let file = std::fs::read(entry.path()).expect("a file");
+        let Some(first) = events(&file).next() else {
+            continue;
+        };
+        let (version, _) = of_format(first);
+        let end = file.len();
+        let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+        run(&instance, "CREATE DATABASE test");
+        let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+        begin(&instance, serve(version.leak(), file));
+        let until = Instant::now() + Duration::from_secs(3);
+        let facts = loop {
+            let f = replica.facts().expect("a source");
+            let over = !f.applying || f.receiving == Receiving::No;
+            if over || f.applied.position == end as u64 || Instant::now() > until {
+                break f;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        println!(
+            "{}: at {} of {end}, received {}: {} {} | {} {}",
+            entry.file_name().to_string_lossy(),
+            facts.applied.position,
+            facts.received.position,
+            facts.applier_failure.number,
+            facts.applier_failure.message,
+            facts.receiver_failure.number,
+            facts.receiver_failure.message,
+        );
+        block_on(replica.stop());
+    }
+}
