@@ -134,8 +134,7 @@ impl Connection {
             .begin(self.session.id(), server_id, &self.replica_uuid());
         // Whoever had the name looks, and finds that it is another's.
         log.log.feed().wake();
-        self.session
-            .begin_dump(matches!(ask.from, From::Gtids(_)));
+        self.session.begin_dump(matches!(ask.from, From::Gtids(_)));
         let ended = match Dump::begin(&log.log, turn, ask) {
             Ok(dump) => self.send_events(dump, &log, beat).await,
             Err(e) => Err(e),
