@@ -145,13 +145,18 @@ impl Expr {
             | Node::UserVar(_)
             | Node::AssignVar(..) => true,
             Node::Call(c) => c.def.volatile(),
+            Node::SysVar(id, _) => id.def().live,
             _ => false,
         })
     }
 
     /// Whether it may ask for a [`Special`](crate::Special) (SLEEP, GET_LOCK …).
     pub fn has_special(&self) -> bool {
-        self.any(&|e| matches!(&e.node, Node::Call(c) if c.def.special()))
+        self.any(&|e| match &e.node {
+            Node::Call(c) => c.def.special(),
+            Node::SysVar(id, _) => id.def().live,
+            _ => false,
+        })
     }
 
     /// The slots whose columns it reads, as bits; slots of 63 and above share the last bit.

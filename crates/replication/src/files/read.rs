@@ -75,6 +75,10 @@ impl EventReader {
         let front = &self.buffer[self.used..];
         let h = Header::read(&mut Reader::new(front)).map_err(|_| damaged("this is no event"))?;
         let len = h.size as usize;
+        // Each event says where it ends: what is none would be read whole before its checksum is found wrong.
+        if h.next_position != (self.position() + len as u64) as u32 {
+            return Err(damaged("this is no event"));
+        }
         if len > MOST || len as u64 > left || !self.fill(len, size)? {
             return Err(damaged("an event is cut off"));
         }

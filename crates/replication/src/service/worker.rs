@@ -135,13 +135,19 @@ impl<S: GroupSource> Worker<S> {
             Health::Failed(e) => e.clone(),
             _ => "the server is being shut down".to_owned(),
         };
-        self.feed.set_health(health);
-        loop {
-            // Who asks too late is answered too.
-            let Some(asked) = self.wishes.next(Lsn::MAX) else {
-                break;
-            };
-            self.wishes.answer(&asked, Err(why.clone()));
+        let Worker {
+            store,
+            source,
+            feed,
+            wishes,
+            ..
+        } = self;
+        // Whoever waits for the end may open the directory again: nothing of it is held then.
+        drop((store, source));
+        feed.set_health(health);
+        // Who asks too late is answered too.
+        while let Some(asked) = wishes.next(Lsn::MAX) {
+            wishes.answer(&asked, Err(why.clone()));
         }
     }
 

@@ -57,6 +57,7 @@ pub fn has_effects(e: &Expr) -> bool {
     e.any(&|e| match &e.node {
         Node::AssignVar(..) | Node::UserVar(_) => true,
         Node::Call(c) => c.def.volatile() || c.def.name == "last_insert_id",
+        Node::SysVar(id, _) => id.def().live,
         _ => false,
     })
 }

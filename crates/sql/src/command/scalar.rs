@@ -15,6 +15,10 @@ use sql_parser::ast;
 /// What binding or evaluating it fails with.
 pub fn constant(expr: &ast::Expr, cx: &EvalCtx<'_>) -> Result<(Val<'static>, ExprType), SqlError> {
     let bound = Binder::new(cx, &mut NoColumns, Clause::FieldList).bind(expr)?;
+    // Nobody waits here: whoever can evaluates it as a query.
+    if bound.has_special() {
+        return Err(SqlError::not_supported("an expression that waits"));
+    }
     let v = bound.eval(cx, &NoRow)?.into_owned();
     Ok((v, bound.ty))
 }

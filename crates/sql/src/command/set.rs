@@ -96,6 +96,9 @@ impl Session {
                 if name.eq_ignore_ascii_case("gtid_purged") {
                     return self.set_gtid_purged(*scope, input).await;
                 }
+                if name.eq_ignore_ascii_case("gtid_mode") && *scope == Some(VarScope::Global) {
+                    self.check_gtid_mode(input)?;
+                }
                 let was_on = self.vars.hot().autocommit;
                 self.set_variable(*scope, name, input)?;
                 if name.eq_ignore_ascii_case("autocommit") {
@@ -122,6 +125,24 @@ impl Session {
                 ..
             } => Err(SqlError::unknown_system_variable(&format!("{p}.{name}"))),
             item => self.set_session_item(item),
+        }
+    }
+
+    /// SET GLOBAL gtid_mode goes a step at a time: OFF, OFF_PERMISSIVE, ON_PERMISSIVE, ON.
+    fn check_gtid_mode(&self, input: &VarInput) -> Result<(), SqlError> {
+        let globals = &self.instance.globals;
+        let Some(id) = vars::lookup("gtid_mode") else {
+            return Ok(());
+        };
+        // What is no mode at all is refused by who sets it.
+        let Ok((to, _)) = globals.checked(id, input, self.vars.hot().sql_mode) else {
+            return Ok(());
+        };
+        match globals.value(id).as_u64().abs_diff(to.as_u64()) {
+            0 | 1 => Ok(()),
+            _ => Err(SqlError::fixed(
+                codes::ER_GTID_MODE_CAN_ONLY_CHANGE_ONE_STEP_AT_A_TIME,
+            )),
         }
     }
 

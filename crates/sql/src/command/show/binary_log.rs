@@ -16,6 +16,17 @@ fn number(rows: &mut RowSet, name: &str) {
     rows.add_column(name, DataType::UBIGINT, false);
 }
 
+/// Waits until what was committed by now is in the variables that say so.
+///
+/// # Errors
+/// 1317, or why the binary log does not go on.
+pub(super) async fn wait_shown(s: &Session) -> Result<(), SqlError> {
+    match s.instance.binary_log.get() {
+        Some(log) if log.is_behind() => unless_killed(&s.engine, log.wait_shown()).await,
+        _ => Ok(()),
+    }
+}
+
 /// Carries one of them out.
 ///
 /// # Errors

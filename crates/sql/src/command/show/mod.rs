@@ -32,6 +32,9 @@ pub async fn run(
     show: &Show,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
+    if matches!(show.what, ShowWhat::Variables(_)) {
+        binary_log::wait_shown(s).await?;
+    }
     let mut rows = match &show.what {
         ShowWhat::Databases => schema::databases(s, show.filter.as_ref())?,
         ShowWhat::Tables { full, schema, .. } => {
