@@ -141,7 +141,8 @@ impl ReplicaServer {
                 server.begin(Part::Receiver)?;
             }
         }
-        instance.on_replica(Arc::clone(&server) as Arc<dyn Replica>);
+        let statements: Arc<dyn Replica> = server.clone();
+        instance.on_replica(&statements);
         Ok(server)
     }
 

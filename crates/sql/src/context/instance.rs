@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use base::{Clock, Environment, Random};
 use engine::Engine;
@@ -85,7 +85,7 @@ pub struct Instance {
     /// Where SET PERSIST keeps values: set by a server.
     pub(crate) persisted: OnceLock<PersistedStore>,
     /// What makes this server a replica of another: set by a server.
-    pub(crate) replica: OnceLock<Arc<dyn Replica>>,
+    pub(crate) replica: OnceLock<Weak<dyn Replica>>,
 }
 
 /// The variables that say what was done.

@@ -115,8 +115,9 @@ impl Instance {
     }
 
     /// From now on statements about a replica are carried out. The first call counts.
-    pub fn on_replica(&self, replica: Arc<dyn Replica>) {
-        let _second = self.replica.set(replica);
+    pub fn on_replica(&self, replica: &Arc<dyn Replica>) {
+        // It has the instance, which must not have it as well: neither would ever go.
+        let _second = self.replica.set(Arc::downgrade(replica));
     }
 
     /// What carries them out.
@@ -124,12 +125,12 @@ impl Instance {
     /// # Errors
     /// 1235: nothing does, as in an embedded database.
     pub(crate) fn replica(&self) -> Result<Arc<dyn Replica>, SqlError> {
-        let it = self.replica.get().cloned();
+        let it = self.replica.get().and_then(Weak::upgrade);
         it.ok_or_else(|| SqlError::not_supported("replication"))
     }
 
     /// What there is to show of it.
     pub(crate) fn replica_facts(&self) -> Option<ReplicaFacts> {
-        self.replica.get()?.facts()
+        self.replica.get()?.upgrade()?.facts()
     }
 }

@@ -200,6 +200,7 @@ fn serve_open(
     });
     let listened = listen_and_accept(&server, options, ready, until);
     base::block_on(replica.stop());
+    drop(replica);
     let (served, left_behind) = match listened {
         Ok(left_behind) => (Ok(()), left_behind),
         Err(e) => (Err(e), 0),
