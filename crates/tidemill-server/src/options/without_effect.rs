@@ -195,7 +195,7 @@ const REASONS: &[Reason] = &[
         ],
     },
     Reason {
-        text: "this server is nobody's replica yet",
+        text: "a replica asks its source again for what it has not applied: there is no relay log",
         options: &[
             ("relay_log", Required),
             ("sync_relay_log", Required),
