@@ -44,6 +44,9 @@ impl Session {
         s.process.set_user("system user", "", &account);
         s.client.multi_statements = false;
         s.applier = true;
+        // What it does for itself, such as making its tables, is nobody else's transaction.
+        let off = s.set_applied_kept(false);
+        debug_assert!(off.is_ok(), "{off:?}");
         s
     }
 
