@@ -118,7 +118,8 @@ impl Session {
                 }
                 ResetItem::Master(first) => {
                     let log = self.instance.binary_log.get().cloned();
-                    let log = log.ok_or_else(|| SqlError::fixed(codes::ER_NO_BINARY_LOGGING))?;
+                    let log =
+                        log.ok_or_else(|| SqlError::fixed(codes::ER_FLUSH_SOURCE_BINLOG_CLOSED))?;
                     let first = first.unwrap_or(1);
                     if !(1..=MOST_FILES).contains(&first) {
                         let why = format!("the number of a file is from 1 to {MOST_FILES}");

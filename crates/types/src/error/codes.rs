@@ -159,6 +159,7 @@ codes! {
     ER_ERROR_DURING_COMMIT = 1180, "HY000", "Got error %d - '%-.192s' during COMMIT";
     ER_ERROR_DURING_ROLLBACK = 1181, "HY000", "Got error %d - '%-.192s' during ROLLBACK";
     ER_NEW_ABORTING_CONNECTION = 1184, "08S01", "Aborted connection %u to db: '%-.192s' user: '%-.48s' host: '%-.64s' (%-.64s)";
+    ER_FLUSH_SOURCE_BINLOG_CLOSED = 1186, "HY000", "Binlog closed, cannot RESET MASTER";
     ER_FT_MATCHING_KEY_NOT_FOUND = 1191, "HY000", "Can't find FULLTEXT index matching the column list";
     ER_LOCK_OR_ACTIVE_TRANSACTION = 1192, "HY000", "Can't execute the given command because you have active locked tables or an active transaction";
     ER_UNKNOWN_SYSTEM_VARIABLE = 1193, "HY000", "Unknown system variable '%-.64s'";
