@@ -120,7 +120,11 @@ impl sql::binary_log::BinaryLog for ServerLog {
         Box::pin(self.carry_out(change))
     }
 
-    fn events(&self, asked: &EventsAsked) -> Result<Vec<EventRow>, SqlError> {
+    fn events(
+        &self,
+        asked: &EventsAsked,
+        may: &mut dyn FnMut(usize) -> Result<(), SqlError>,
+    ) -> Result<Vec<EventRow>, SqlError> {
         let refused = |why: &str| SqlError::binlog_command("SHOW BINLOG EVENTS", why);
         let names = self.log.names();
         let number = match &asked.file {
@@ -150,6 +154,7 @@ impl sql::binary_log::BinaryLog for ServerLog {
             let Some((_, bytes)) = reader.next(size).map_err(wrong)? else {
                 break;
             };
+            may(0)?;
             let event = Event::read(bytes, checksum);
             checksum = head.checksum;
             if position < from {
@@ -160,14 +165,16 @@ impl sql::binary_log::BinaryLog for ServerLog {
                 skip -= 1;
                 continue;
             }
-            rows.push(EventRow {
+            let row = EventRow {
                 file: names.name(number),
                 position,
                 kind: describe::kind_name(event.header.kind),
                 server_id: event.header.server_id,
                 end: position + bytes.len() as u64,
                 info: describe::info(&event),
-            });
+            };
+            may(size_of::<EventRow>() + row.file.len() + row.info.len())?;
+            rows.push(row);
         }
         Ok(rows)
     }

@@ -86,11 +86,15 @@ pub trait BinaryLog: Send + Sync {
     fn wait_for(&self, set: GtidSet) -> Waiting<'_, ()>;
     /// Changes the files.
     fn change(&self, change: LogChange) -> Waiting<'_, ()>;
-    /// The events of a file.
+    /// The events of a file. `may` is asked for each event that is read, with the bytes that are kept of it.
     ///
     /// # Errors
-    /// 1220: there is no such file, no event begins there, or the file cannot be read.
-    fn events(&self, asked: &EventsAsked) -> Result<Vec<EventRow>, SqlError>;
+    /// 1220: there is no such file, no event begins there, or the file cannot be read; what `may` fails with.
+    fn events(
+        &self,
+        asked: &EventsAsked,
+        may: &mut dyn FnMut(usize) -> Result<(), SqlError>,
+    ) -> Result<Vec<EventRow>, SqlError>;
     /// The replicas that are connected.
     fn replicas(&self) -> Vec<ReplicaRow>;
 }

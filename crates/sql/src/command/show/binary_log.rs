@@ -3,11 +3,12 @@
 use types::error::codes;
 use types::{DataType, SqlError, Value};
 
-use crate::binary_log::EventsAsked;
+use crate::binary_log::{BinaryLog, EventRow, EventsAsked};
 use crate::command::scalar;
 use crate::context::Session;
 use crate::describe::rowset::{RowSet, text};
 use crate::exec::unless_killed;
+use sql_expr::memory::Charge;
 use sql_expr::vars::VarInput;
 use sql_parser::ast::{Expr, Limit, ShowWhat};
 
@@ -111,7 +112,7 @@ pub(super) async fn rows(s: &mut Session, what: &ShowWhat) -> Result<RowSet, Sql
                 most,
             };
             let events = match log {
-                Some(log) => log.events(&asked)?,
+                Some(log) => read_events(s, &*log, &asked)?,
                 None => Vec::new(),
             };
             for e in events {
@@ -128,6 +129,22 @@ pub(super) async fn rows(s: &mut Session, what: &ShowWhat) -> Result<RowSet, Sql
         _ => return Err(SqlError::internal("this shows nothing of the binary log")),
     }
     Ok(rows)
+}
+
+/// Reads events; KILL and the limit of the session's memory end that.
+fn read_events(
+    s: &Session,
+    log: &dyn BinaryLog,
+    asked: &EventsAsked,
+) -> Result<Vec<EventRow>, SqlError> {
+    let interrupt = s.engine.interrupt();
+    let mut held = Charge::to(&s.facts.memory);
+    log.events(asked, &mut |bytes| {
+        interrupt.check()?;
+        // Each is there twice for a while: as it was read, and as a row.
+        held.add(2 * bytes);
+        s.facts.memory.check()
+    })
 }
 
 /// How many are left out, and how many are shown at most.
