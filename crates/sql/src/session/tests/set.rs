@@ -29,6 +29,30 @@ fn variables_are_set_and_shown() {
     assert_eq!(c.rows("SHOW WARNINGS")[0][1], "1292");
 }
 
+/// Figures are made without being asked for, unless `innodb_stats_auto_recalc` is off.
+#[test]
+fn statistics_are_made_when_it_says_so() {
+    let mut c = Client::in_test(&server());
+    c.run("SET GLOBAL innodb_stats_auto_recalc = OFF");
+    c.run("CREATE TABLE t (id INT PRIMARY KEY)");
+    let values: Vec<String> = (0..500).map(|i| format!("({i})")).collect();
+    c.run(&format!("INSERT INTO t VALUES {}", values.join(", ")));
+    let stats = |c: &mut Client| {
+        let engine = c.session.instance().engine().clone();
+        let table = engine.catalog().table("test", "t").expect("a table");
+        table.stats().map(|s| s.rows)
+    };
+    // Twice the time that a table is given to settle.
+    std::thread::sleep(Duration::from_millis(450));
+    assert_eq!(stats(&mut c), None);
+    c.run("SET GLOBAL innodb_stats_auto_recalc = ON");
+    let end = Instant::now() + Duration::from_secs(30);
+    while stats(&mut c) != Some(500) {
+        assert!(Instant::now() < end, "no figures");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_reset_session_is_a_new_one() {
     let mut c = Client::in_test(&server());
