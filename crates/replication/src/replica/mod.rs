@@ -26,6 +26,7 @@ mod convert;
 mod link;
 mod payload;
 mod place;
+pub mod prepare;
 mod queue;
 mod receiver;
 mod row_events;

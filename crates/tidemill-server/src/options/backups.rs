@@ -1,0 +1,361 @@
+//! The command lines of `tidemill backup`, `restore` and `replica`. They are about backups and other servers, and have options of their own: what a
+//! server is started with means nothing to them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::{Command, Options};
+
+/// Their names.
+pub(super) const COMMANDS: [&str; 3] = ["backup", "restore", "replica"];
+const PORT: u16 = 3306;
+
+/// Where a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServerAddress {
+    /// A name or an address, and a port.
+    Tcp(String, u16),
+    /// A Unix socket.
+    Socket(PathBuf),
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServerAddress::Tcp(host, port) => write!(f, "{host}:{port}"),
+            ServerAddress::Socket(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// How a server is logged in to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Client {
+    /// Where it is.
+    pub server: ServerAddress,
+    /// As whom.
+    pub user: String,
+    /// With which password; `None`: it is asked for.
+    pub password: Option<String>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{}", self.user, self.server)
+    }
+}
+
+/// Of `tidemill backup`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackupArguments {
+    /// Of which server.
+    pub client: Client,
+    /// Into which folder; `None`: to standard output.
+    pub to: Option<PathBuf>,
+    /// What has changed since the backup in this folder alone.
+    pub since: Option<PathBuf>,
+    /// MiB a second.
+    pub throttle: Option<u64>,
+}
+
+/// Of `tidemill restore`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreArguments {
+    /// The folders, in order; none: standard input.
+    pub from: Vec<PathBuf>,
+}
+
+/// Of `tidemill replica`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaArguments {
+    /// The source.
+    pub client: Client,
+    /// Who logs in to it to receive events, if that is somebody else.
+    pub replication: Option<(String, String)>,
+}
+
+/// Points in time that nothing here can restore to.
+const UNTIL: [&str; 4] = ["until-time", "until-gtid", "until-lsn", "binlogs"];
+
+/// Understands what follows the command's name.
+pub(super) fn parse(
+    command: &str,
+    words: impl Iterator<Item = String>,
+) -> Result<(Command, Options), String> {
+    let mut words = words.peekable();
+    let mut given = Given::default();
+    while let Some(word) = words.next() {
+        if !word.starts_with('-') || word == "-" {
+            given.plain.push(word);
+            continue;
+        }
+        let (name, mut value) = named(&word)?;
+        if value.is_none() && needs_value(name) {
+            value = words.next();
+            if value.is_none() {
+                return Err(format!("option '--{name}' requires an argument"));
+            }
+        }
+        given.named.push((name.to_owned(), value));
+    }
+    let done = match command {
+        "backup" => given.backup()?,
+        "restore" => given.restore()?,
+        _ => given.replica()?,
+    };
+    match given.named.first() {
+        Some((name, _)) => Err(format!("unknown option '--{name}' of {command}")),
+        None => Ok(done),
+    }
+}
+
+/// Name and value.
+fn named(word: &str) -> Result<(&str, Option<String>), String> {
+    if let Some(long) = word.strip_prefix("--") {
+        return Ok(match long.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (long, None),
+        });
+    }
+    let (short, rest) = match word.char_indices().nth(2) {
+        Some((at, _)) => word.split_at(at),
+        None => (word, ""),
+    };
+    let name = match short {
+        "-u" => "user",
+        "-p" => "password",
+        "-S" => "server",
+        "-h" => "server",
+        _ => return Err(format!("unknown option '{word}'")),
+    };
+    Ok((name, (!rest.is_empty()).then(|| rest.to_owned())))
+}
+
+/// A password may be asked for; all others have a value.
+fn needs_value(name: &str) -> bool {
+    name != "password"
+}
+
+#[derive(Default)]
+struct Given {
+    plain: Vec<String>,
+    named: Vec<(String, Option<String>)>,
+}
+
+impl Given {
+    /// The last value given under a name.
+    fn take(&mut self, name: &str) -> Option<Option<String>> {
+        let mut last = None;
+        self.named.retain(|(n, value)| {
+            if n == name {
+                last = Some(value.clone());
+            }
+            n != name
+        });
+        last
+    }
+
+    fn value(&mut self, name: &str) -> Option<String> {
+        self.take(name).flatten()
+    }
+
+    fn client(&mut self, server: &str) -> Result<Client, String> {
+        let server = match self.value(server) {
+            None => ServerAddress::Tcp("127.0.0.1".to_owned(), PORT),
+            Some(text) => address(&text)?,
+        };
+        let password = match self.take("password") {
+            Some(given) => given,
+            None => Some(std::env::var("MYSQL_PWD").unwrap_or_default()),
+        };
+        Ok(Client {
+            server,
+            user: self.value("user").unwrap_or_else(|| "root".to_owned()),
+            password,
+        })
+    }
+
+    fn no_words(&self) -> Result<(), String> {
+        match self.plain.first() {
+            Some(word) => Err(format!("unexpected argument '{word}'")),
+            None => Ok(()),
+        }
+    }
+
+    fn datadir(&mut self) -> Result<Options, String> {
+        let dir = self.value("datadir");
+        let dir = dir.ok_or("--datadir=DIR is missing: where the data directory is to be made")?;
+        Ok(Options {
+            datadir: dir.into(),
+            ..Options::default()
+        })
+    }
+
+    fn backup(&mut self) -> Result<(Command, Options), String> {
+        self.no_words()?;
+        if let Some(dir) = self.value("verify") {
+            return Ok((Command::Verify(dir.into()), Options::default()));
+        }
+        let to = self.value("to").or_else(|| self.value("target-dir"));
+        let to =
+            to.ok_or("--to=DIR is missing: where the backup is to be; - for standard output")?;
+        let throttle = self.value("throttle").map(|n| match n.parse::<u64>() {
+            Ok(n) if n > 0 => Ok(n),
+            _ => Err(format!(
+                "option 'throttle': '{n}' is no number of MiB a second"
+            )),
+        });
+        let arguments = BackupArguments {
+            client: self.client("server")?,
+            to: (to != "-").then(|| to.into()),
+            since: self.value("since").map(PathBuf::from),
+            throttle: throttle.transpose()?,
+        };
+        Ok((Command::Backup(arguments), Options::default()))
+    }
+
+    fn restore(&mut self) -> Result<(Command, Options), String> {
+        for name in UNTIL {
+            if self.take(name).is_some() {
+                return Err(format!(
+                    "--{name}: a restore ends where its last backup ends; from there on apply binary logs, as docs/backup.md says"
+                ));
+            }
+        }
+        let options = self.datadir()?;
+        let from = match &self.plain[..] {
+            [] => {
+                return Err("the backup is missing: its folder, or - for standard input".to_owned());
+            }
+            [one] if one == "-" => Vec::new(),
+            all if all.iter().any(|word| word == "-") => {
+                return Err("standard input can only be the one backup that there is".to_owned());
+            }
+            all => all.iter().map(PathBuf::from).collect(),
+        };
+        Ok((Command::Restore(RestoreArguments { from }), options))
+    }
+
+    fn replica(&mut self) -> Result<(Command, Options), String> {
+        self.no_words()?;
+        if !self.named.iter().any(|(name, _)| name == "of") {
+            return Err("--of=HOST[:PORT] is missing: the source".to_owned());
+        }
+        let options = self.datadir()?;
+        let client = self.client("of")?;
+        if let ServerAddress::Socket(_) = client.server {
+            return Err(
+                "--of: a replica connects to its source by a host's name and a port".to_owned(),
+            );
+        }
+        let user = self.value("replication-user");
+        let password = self.value("replication-password").unwrap_or_default();
+        let arguments = ReplicaArguments {
+            client,
+            replication: user.map(|user| (user, password)),
+        };
+        Ok((Command::Replica(arguments), options))
+    }
+}
+
+/// `HOST`, `HOST:PORT`, `[::1]:PORT`, or a path.
+fn address(text: &str) -> Result<ServerAddress, String> {
+    if text.contains('/') {
+        return Ok(ServerAddress::Socket(text.into()));
+    }
+    let wrong = || format!("'{text}' is no host and port, and no path of a socket");
+    let (host, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let (host, port) = rest.split_once(']').ok_or_else(wrong)?;
+            (host, port.strip_prefix(':'))
+        }
+        None if text.matches(':').count() > 1 => (text, None),
+        None => match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    let port = port.map_or(Ok(PORT), str::parse);
+    match port {
+        Ok(port) if !host.is_empty() => Ok(ServerAddress::Tcp(host.to_owned(), port)),
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(words: &[&str]) -> Result<(Command, Options), String> {
+        let mut words = words.iter().map(|w| (*w).to_owned());
+        let command = words.next().unwrap();
+        parse(&command, words)
+    }
+
+    #[test]
+    fn backups_and_restores() {
+        let (command, _) = run(&[
+            "backup",
+            "--server=db:3307",
+            "-u",
+            "me",
+            "-psecret",
+            "--to",
+            "/b",
+            "--throttle=5",
+        ])
+        .unwrap();
+        let Command::Backup(b) = command else {
+            panic!("{command:?}");
+        };
+        assert_eq!(b.client.server, ServerAddress::Tcp("db".to_owned(), 3307));
+        assert_eq!(b.client.password.as_deref(), Some("secret"));
+        assert_eq!((b.to, b.throttle), (Some("/b".into()), Some(5)));
+        assert!(!format!("{:?}", b.client).contains("secret"));
+        let (command, _) =
+            run(&["backup", "--to=-", "--server=./s.sock", "--since=/a", "-p"]).unwrap();
+        let Command::Backup(b) = command else {
+            panic!("{command:?}");
+        };
+        assert_eq!((b.to, b.since), (None, Some("/a".into())));
+        assert_eq!(b.client.password, None, "it is asked for");
+        let (command, options) = run(&["restore", "/a", "/b", "--datadir=/d"]).unwrap();
+        let from = vec!["/a".into(), "/b".into()];
+        assert_eq!(command, Command::Restore(RestoreArguments { from }));
+        assert_eq!(options.datadir, PathBuf::from("/d"));
+        for (text, host, port) in [
+            ("::1", "::1", 3306),
+            ("[::1]:99", "::1", 99),
+            ("a", "a", 3306),
+        ] {
+            assert_eq!(address(text), Ok(ServerAddress::Tcp(host.to_owned(), port)));
+        }
+        assert!(address("a:b").is_err() && address(":1").is_err());
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for (words, why) in [
+            (&["backup"][..], "--to=DIR is missing"),
+            (
+                &["backup", "--to=/b", "--nonsense=1"],
+                "unknown option '--nonsense'",
+            ),
+            (&["backup", "--to=/b", "more"], "unexpected argument"),
+            (&["backup", "--to=/b", "--throttle=0"], "no number of MiB"),
+            (&["backup", "--to"], "requires an argument"),
+            (&["restore", "--datadir=/d"], "the backup is missing"),
+            (&["restore", "/a"], "--datadir=DIR is missing"),
+            (
+                &["restore", "/a", "--datadir=/d", "--until-time=x"],
+                "--until-time",
+            ),
+            (&["restore", "/a", "-", "--datadir=/d"], "standard input"),
+            (&["replica", "--datadir=/d"], "--of=HOST[:PORT] is missing"),
+            (&["replica", "--of=/s", "--datadir=/d"], "a host's name"),
+        ] {
+            let e = run(words).expect_err(why);
+            assert!(e.contains(why), "{e}");
+        }
+    }
+}
