@@ -94,12 +94,11 @@ pub struct Chunk {
     pub content: Vec<u8>,
 }
 
-/// Makes a chunk's bytes.
-pub(super) fn encode(
-    kind: ChunkKind,
-    (id, number): (u64, u64),
-    content: &[u8],
-) -> io::Result<Vec<u8>> {
+/// Makes the bytes of the chunk of this number of a backup.
+///
+/// # Errors
+/// The library found no memory.
+pub fn encode(kind: ChunkKind, (id, number): (u64, u64), content: &[u8]) -> io::Result<Vec<u8>> {
     let body = zstd::bulk::compress(content, LEVEL)?;
     let mut out = vec![0; CHUNK_HEADER];
     le::put_u32(&mut out, 0, MAGIC);

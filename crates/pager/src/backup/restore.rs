@@ -151,6 +151,8 @@ struct Reading {
     /// Those whose first page has not come.
     without_first: BTreeSet<u32>,
     pages: u64,
+    /// Behind the last change of any page.
+    newest: Lsn,
     over: bool,
 }
 
@@ -175,6 +177,7 @@ impl Reading {
             named: BTreeSet::new(),
             without_first: BTreeSet::new(),
             pages: 0,
+            newest: Lsn::NONE,
             over: false,
         })
     }
@@ -219,6 +222,7 @@ impl Reading {
                     let no = le::get_u32(no, 0);
                     page::check(bytes, SpaceId(id), PageNo(no))
                         .map_err(|why| damaged(format!("page {no} of tablespace {id}: {why}")))?;
+                    self.newest = self.newest.max(Lsn(le::get_u64(bytes, 16)));
                     if no == 0 {
                         self.without_first.remove(&id);
                     }
@@ -267,6 +271,12 @@ impl Reading {
         }
         if end.chunks + 1 != chunks || end.pages != self.pages {
             return Err(damaged("it has not as much as it says"));
+        }
+        if self.newest > end.end {
+            let newest = self.newest;
+            return Err(damaged(format!(
+                "a page has a change up to {newest}, behind its end"
+            )));
         }
         for id in end.spaces.keys() {
             if !self.named.contains(id) {

@@ -29,6 +29,7 @@ mod place;
 pub mod prepare;
 mod queue;
 mod receiver;
+pub mod replay;
 mod row_events;
 mod source;
 mod state;

@@ -5,6 +5,7 @@
 //! Must never do: write into a folder that has something in it; take for whole what has not come to its end.
 
 mod connection;
+mod point_in_time;
 mod replica;
 
 use std::io::{self, Read, Write};
@@ -140,6 +141,14 @@ pub fn restore(arguments: &RestoreArguments, options: &Options) -> Outcome {
         manifest.end
     )];
     lines.extend(place(&manifest));
+    if let Some(binlogs) = &arguments.binlogs {
+        lines.push(point_in_time::apply(
+            binlogs,
+            &arguments.until,
+            manifest,
+            options,
+        )?);
+    }
     Ok(lines)
 }
 

@@ -4,6 +4,9 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use replication::replica::replay::ReplayUntil;
+use types::gtid::Gtid;
+
 use super::{Command, Options};
 
 /// Their names.
@@ -63,6 +66,10 @@ pub struct BackupArguments {
 pub struct RestoreArguments {
     /// The folders, in order; none: standard input.
     pub from: Vec<PathBuf>,
+    /// The folder with files of the binary log that are applied behind it.
+    pub binlogs: Option<PathBuf>,
+    /// Where they end.
+    pub until: ReplayUntil,
 }
 
 /// Of `tidemill replica`.
@@ -73,9 +80,6 @@ pub struct ReplicaArguments {
     /// Who logs in to it to receive events, if that is somebody else.
     pub replication: Option<(String, String)>,
 }
-
-/// Points in time that nothing here can restore to.
-const UNTIL: [&str; 4] = ["until-time", "until-gtid", "until-lsn", "binlogs"];
 
 /// Understands what follows the command's name.
 pub(super) fn parse(
@@ -215,12 +219,25 @@ impl Given {
     }
 
     fn restore(&mut self) -> Result<(Command, Options), String> {
-        for name in UNTIL {
-            if self.take(name).is_some() {
-                return Err(format!(
-                    "--{name}: a restore ends where its last backup ends; from there on apply binary logs, as docs/backup.md says"
-                ));
+        if self.take("until-lsn").is_some() {
+            let why =
+                "--until-lsn: there is no archive of the log; --until-time and --until-gtid are";
+            return Err(why.to_owned());
+        }
+        let binlogs = self.value("binlogs").map(PathBuf::from);
+        let until = match (self.value("until-time"), self.value("until-gtid")) {
+            (None, None) => ReplayUntil::End,
+            (Some(time), None) => ReplayUntil::Time(micros(&time)?),
+            (None, Some(gtid)) => {
+                let found = Gtid::parse(&gtid);
+                let wrong = || format!("option 'until-gtid': '{gtid}' is no GTID");
+                ReplayUntil::Gtid(found.ok_or_else(wrong)?)
             }
+            _ => return Err("--until-time and --until-gtid: one of them".to_owned()),
+        };
+        if binlogs.is_none() && until != ReplayUntil::End {
+            let why = "a point in time needs --binlogs=DIR: the files of the server's binary log, from that in which the backup ended";
+            return Err(why.to_owned());
         }
         let options = self.datadir()?;
         let from = match &self.plain[..] {
@@ -233,7 +250,12 @@ impl Given {
             }
             all => all.iter().map(PathBuf::from).collect(),
         };
-        Ok((Command::Restore(RestoreArguments { from }), options))
+        let arguments = RestoreArguments {
+            from,
+            binlogs,
+            until,
+        };
+        Ok((Command::Restore(arguments), options))
     }
 
     fn replica(&mut self) -> Result<(Command, Options), String> {
@@ -282,6 +304,44 @@ fn address(text: &str) -> Result<ServerAddress, String> {
     }
 }
 
+/// `YYYY-MM-DD HH:MM:SS[.ffffff]` in UTC, as microseconds since 1970.
+fn micros(text: &str) -> Result<u64, String> {
+    let wrong =
+        || format!("option 'until-time': '{text}' is no time in UTC such as '2026-11-27 05:00:00'");
+    let digits = |t: &str, len: usize| match t.len() == len && t.bytes().all(|b| b.is_ascii_digit())
+    {
+        true => t.parse::<i64>().ok(),
+        false => None,
+    };
+    let read = || -> Option<u64> {
+        let (date, time) = text.trim_end_matches('Z').split_once([' ', 'T'])?;
+        let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
+        let mut date = date.split('-');
+        let (y, m, d) = (date.next()?, date.next()?, date.next()?);
+        let (y, m, d) = (digits(y, 4)?, digits(m, 2)?, digits(d, 2)?);
+        let mut time = time.split(':');
+        let (h, min, s) = (time.next()?, time.next()?, time.next()?);
+        let (h, min, s) = (digits(h, 2)?, digits(min, 2)?, digits(s, 2)?);
+        let leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+        let last = match m {
+            2 => 28 + i64::from(leap),
+            4 | 6 | 9 | 11 => 30,
+            _ => 31,
+        };
+        let there = (1970..=9999).contains(&y) && (1..=12).contains(&m) && (1..=last).contains(&d);
+        if !there || h > 23 || min > 59 || s > 59 || fraction.len() > 6 {
+            return None;
+        }
+        let fraction = digits(&format!("{fraction:0<6}"), 6)?;
+        // Days of a year that begins with March, so that a leap day is its last.
+        let (y, m) = if m > 2 { (y, m - 3) } else { (y - 1, m + 9) };
+        let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + d - 1 - 719_468;
+        let seconds = ((days * 24 + h) * 60 + min) * 60 + s;
+        u64::try_from(seconds * 1_000_000 + fraction).ok()
+    };
+    read().ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,7 +381,13 @@ mod tests {
         assert_eq!(b.client.password, None, "it is asked for");
         let (command, options) = run(&["restore", "/a", "/b", "--datadir=/d"]).unwrap();
         let from = vec!["/a".into(), "/b".into()];
-        assert_eq!(command, Command::Restore(RestoreArguments { from }));
+        let (binlogs, until) = (None, ReplayUntil::End);
+        let arguments = RestoreArguments {
+            from,
+            binlogs,
+            until,
+        };
+        assert_eq!(command, Command::Restore(arguments));
         assert_eq!(options.datadir, PathBuf::from("/d"));
         for (text, host, port) in [
             ("::1", "::1", 3306),
@@ -331,6 +397,30 @@ mod tests {
             assert_eq!(address(text), Ok(ServerAddress::Tcp(host.to_owned(), port)));
         }
         assert!(address("a:b").is_err() && address(":1").is_err());
+    }
+
+    #[test]
+    fn times_are_read() {
+        for (text, seconds) in [
+            ("1970-01-01 00:00:00", 0),
+            ("2000-02-29 12:30:15", 951_827_415),
+            ("2026-11-27T05:00:00Z", 1_795_755_600),
+            ("2100-03-01 00:00:00", 4_107_542_400),
+        ] {
+            assert_eq!(micros(text), Ok(seconds * 1_000_000), "{text}");
+        }
+        assert_eq!(micros("1970-01-01 00:00:01.5"), Ok(1_500_000));
+        for text in [
+            "2026-11-27",
+            "2026-02-29 00:00:00",
+            "2026-13-01 00:00:00",
+            "1969-12-31 23:59:59",
+            "2026-11-27 24:00:00",
+            "2026-11-27 5:00:00",
+            "+026-11-27 05:00:00",
+        ] {
+            assert!(micros(text).is_err(), "{text}");
+        }
     }
 
     #[test]
@@ -348,7 +438,24 @@ mod tests {
             (&["restore", "/a"], "--datadir=DIR is missing"),
             (
                 &["restore", "/a", "--datadir=/d", "--until-time=x"],
-                "--until-time",
+                "is no time",
+            ),
+            (
+                &["restore", "/a", "--datadir=/d", "--until-lsn=5"],
+                "--until-lsn",
+            ),
+            (
+                &["restore", "/a", "--datadir=/d", "--until-gtid=x"],
+                "is no GTID",
+            ),
+            (
+                &[
+                    "restore",
+                    "/a",
+                    "--datadir=/d",
+                    "--until-time=2026-11-27 05:00:00",
+                ],
+                "needs --binlogs",
             ),
             (&["restore", "/a", "-", "--datadir=/d"], "standard input"),
             (&["replica", "--datadir=/d"], "--of=HOST[:PORT] is missing"),

@@ -21,7 +21,7 @@ usage: tidemill [serve] [OPTIONS]              serve clients
        tidemill backup  [CLIENT] --to=DIR|- [--since=DIR] [--throttle=MIB]
                                                a backup of a server that goes on, all of it or what has changed
        tidemill backup  --verify=DIR           read a backup and check all of it
-       tidemill restore DIR [DIR ...] --datadir=D
+       tidemill restore DIR [DIR ...] --datadir=D [--binlogs=DIR [--until-time=UTC | --until-gtid=GTID]]
                                                a data directory of a backup, and of those since it; - for standard input
        tidemill replica --of=HOST[:PORT] [CLIENT] --datadir=D
                                                a replica: a backup of the server, and where it goes on
