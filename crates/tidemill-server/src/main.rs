@@ -47,7 +47,7 @@ fn main() -> ExitCode {
                 Err(e) => unopened(&e),
             }
         }
-        Command::Backup(arguments) => said(backups::take(&arguments)),
+        Command::Backup(arguments) => said(backups::back_up(&arguments)),
         Command::Verify(dir) => said(backups::verify(&dir)),
         Command::Restore(arguments) => said(backups::restore(&arguments, &options)),
         Command::Replica(arguments) => said(backups::replica(&arguments, &options)),

@@ -217,7 +217,7 @@ impl<R: Read> ChunkReader<R> {
     ///
     /// # Errors
     /// See [`Unusable`].
-    pub fn next(&mut self) -> Result<Option<Chunk>, Unusable> {
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>, Unusable> {
         let mut header = [0; CHUNK_HEADER];
         let got = read_up_to(&mut self.from, &mut header)?;
         if got == 0 {
@@ -265,7 +265,7 @@ mod tests {
             let mut reader = ChunkReader::new(bytes);
             let mut n = 0;
             loop {
-                match reader.next() {
+                match reader.next_chunk() {
                     Ok(Some(_)) => n += 1,
                     Ok(None) => return Ok(n),
                     Err(e) => return Err(e),

@@ -178,7 +178,7 @@ impl Manifest {
             if !matches!(name, "space" | "born") && !seen.insert(name) {
                 return Err(damaged("a line comes twice"));
             }
-            m.take(name, value)
+            m.set(name, value)
                 .ok_or_else(|| damaged(&format!("the line '{}'", clean(line))))?;
         }
         for name in [
@@ -196,11 +196,11 @@ impl Manifest {
                 return Err(damaged(&format!("'{name}' is missing")));
             }
         }
-        m.check().map_err(|why| damaged(why))?;
+        m.check().map_err(damaged)?;
         Ok(m)
     }
 
-    fn take(&mut self, name: &str, value: &str) -> Option<()> {
+    fn set(&mut self, name: &str, value: &str) -> Option<()> {
         let hex = || u64::from_str_radix(value, 16).ok();
         let lsn = || value.parse::<u64>().ok().map(Lsn);
         match name {

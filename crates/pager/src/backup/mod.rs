@@ -3,12 +3,13 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`take`] | what is copied, in which order, and up to where |
+//! | [`taking`] | what is copied, in which order, and up to where |
 //! | [`chunk`] | the stream of bytes that a backup is |
 //! | [`manifest`] | what it says of itself |
 //! | [`check`] | whether its log is whole, record by record |
 //! | [`folder`] | a backup in a folder: the stream, and the manifest when it is whole |
-//! | [`restore`] | a directory from it, and whether it could be made |
+//! | [`reading`] | what is in one, and whether it is whole |
+//! | [`restore`] | a directory from it |
 //!
 //! Why it comes out right, whatever happens meanwhile:
 //! - **A page that was read has all changes before the checkpoint at the beginning**, for that had synced them; the log has all that came later. A page
@@ -23,12 +24,14 @@ pub mod check;
 pub mod chunk;
 pub mod folder;
 pub mod manifest;
+pub mod reading;
 pub mod restore;
-pub mod take;
+pub mod taking;
 
 pub use crate::holds::Born;
 pub use chunk::{Chunk, ChunkKind, ChunkPlace, ChunkReader, Unusable};
 pub use folder::{FolderReader, FolderWriter, manifest_in};
 pub use manifest::{Manifest, SinceToken};
-pub use restore::{Naming, RESTORED, Restore, Summary, Verifier, verify};
-pub use take::{Backup, BackupError, EXTRA_MAX, Extra, Taking};
+pub use reading::{Summary, Verifier, verify};
+pub use restore::{Naming, RESTORED, Restore};
+pub use taking::{Backup, BackupError, EXTRA_MAX, Extra, Taking};

@@ -396,10 +396,7 @@ impl Shadow {
         self.write_by(&mut PageCompressor::new(columns::unknown), page, sealed)
     }
 
-    /// As [`write_now`](Self::write_now), with what compresses many.
-    ///
-    /// # Errors
-    /// As [`write_now`](Self::write_now).
+    /// As [`write_now`](Self::write_now), with what compresses many, and with its errors.
     pub(crate) fn write_by(
         &self,
         by: &mut PageCompressor,

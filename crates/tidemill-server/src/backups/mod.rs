@@ -36,7 +36,7 @@ fn why(e: &Unusable) -> String {
 ///
 /// # Errors
 /// Says why there is none; nothing is left of it then.
-pub fn take(arguments: &BackupArguments) -> Outcome {
+pub fn back_up(arguments: &BackupArguments) -> Outcome {
     let disk = environment().disk;
     let since = match &arguments.since {
         None => None,

@@ -10,7 +10,6 @@ use replication::replica::replay::{Logs, ReplayUntil, replay};
 use sql::context::replica::LogPlace;
 use types::gtid::GtidSet;
 
-use super::environment;
 use crate::open;
 use crate::options::Options;
 
@@ -45,7 +44,7 @@ pub(super) fn apply(
     mut manifest: Manifest,
     options: &Options,
 ) -> Result<String, String> {
-    let disk = environment().disk;
+    let disk = base::real::environment().disk;
     let none = "the server had no binary log when the backup was taken: there is no point in time to be found behind it";
     let (file, position) = manifest.binary_log.clone().ok_or(none)?;
     let executed = manifest.gtid_executed.as_deref().unwrap_or_default();

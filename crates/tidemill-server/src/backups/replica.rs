@@ -8,7 +8,6 @@ use sql::Session;
 use types::gtid::GtidSet;
 
 use super::connection::{chunks, with_password};
-use super::{Outcome, environment, why};
 use crate::open;
 use crate::options::{Options, ReplicaArguments, ServerAddress};
 
@@ -16,20 +15,20 @@ use crate::options::{Options, ReplicaArguments, ServerAddress};
 ///
 /// # Errors
 /// Says why there is none.
-pub fn replica(arguments: &ReplicaArguments, options: &Options) -> Outcome {
+pub fn replica(arguments: &ReplicaArguments, options: &Options) -> Result<Vec<String>, String> {
     let client = &with_password(&arguments.client).map_err(|e| e.to_string())?;
     let ServerAddress::Tcp(host, port) = &client.server else {
         return Err("a replica connects to its source by a host's name and a port".to_owned());
     };
-    let environment = environment();
+    let environment = base::real::environment();
     let mut restore =
-        engine::backup::restore(&environment, &options.datadir).map_err(|e| why(&e))?;
+        engine::backup::restore(&environment, &options.datadir).map_err(|e| e.to_string())?;
     chunks(client, None, None, |chunk| {
         restore.push(chunk)?;
         Ok(())
     })
     .map_err(|e| e.to_string())?;
-    let manifest = restore.finish().map_err(|e| why(&e))?;
+    let manifest = restore.finish().map_err(|e| e.to_string())?;
     let no_log =
         "the source has no binary log, or no GTIDs: start it with --log-bin and --gtid-mode=ON";
     let executed = manifest.gtid_executed.as_deref().ok_or(no_log)?;

@@ -7,8 +7,6 @@ use std::path::PathBuf;
 use replication::replica::replay::ReplayUntil;
 use types::gtid::Gtid;
 
-use super::{Command, Options};
-
 /// Their names.
 pub(super) const COMMANDS: [&str; 3] = ["backup", "restore", "replica"];
 const PORT: u16 = 3306;
@@ -81,11 +79,18 @@ pub struct ReplicaArguments {
     pub replication: Option<(String, String)>,
 }
 
+/// A command line that was understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Parsed {
+    Backup(BackupArguments),
+    Verify(PathBuf),
+    /// And the data directory, here and below.
+    Restore(RestoreArguments, PathBuf),
+    Replica(ReplicaArguments, PathBuf),
+}
+
 /// Understands what follows the command's name.
-pub(super) fn parse(
-    command: &str,
-    words: impl Iterator<Item = String>,
-) -> Result<(Command, Options), String> {
+pub(super) fn parse(command: &str, words: impl Iterator<Item = String>) -> Result<Parsed, String> {
     let mut words = words.peekable();
     let mut given = Given::default();
     while let Some(word) = words.next() {
@@ -148,7 +153,7 @@ struct Given {
 
 impl Given {
     /// The last value given under a name.
-    fn take(&mut self, name: &str) -> Option<Option<String>> {
+    fn pop(&mut self, name: &str) -> Option<Option<String>> {
         let mut last = None;
         self.named.retain(|(n, value)| {
             if n == name {
@@ -160,7 +165,7 @@ impl Given {
     }
 
     fn value(&mut self, name: &str) -> Option<String> {
-        self.take(name).flatten()
+        self.pop(name).flatten()
     }
 
     fn client(&mut self, server: &str) -> Result<Client, String> {
@@ -168,7 +173,7 @@ impl Given {
             None => ServerAddress::Tcp("127.0.0.1".to_owned(), PORT),
             Some(text) => address(&text)?,
         };
-        let password = match self.take("password") {
+        let password = match self.pop("password") {
             Some(given) => given,
             None => Some(std::env::var("MYSQL_PWD").unwrap_or_default()),
         };
@@ -186,19 +191,16 @@ impl Given {
         }
     }
 
-    fn datadir(&mut self) -> Result<Options, String> {
+    fn datadir(&mut self) -> Result<PathBuf, String> {
         let dir = self.value("datadir");
         let dir = dir.ok_or("--datadir=DIR is missing: where the data directory is to be made")?;
-        Ok(Options {
-            datadir: dir.into(),
-            ..Options::default()
-        })
+        Ok(dir.into())
     }
 
-    fn backup(&mut self) -> Result<(Command, Options), String> {
+    fn backup(&mut self) -> Result<Parsed, String> {
         self.no_words()?;
         if let Some(dir) = self.value("verify") {
-            return Ok((Command::Verify(dir.into()), Options::default()));
+            return Ok(Parsed::Verify(dir.into()));
         }
         let to = self.value("to").or_else(|| self.value("target-dir"));
         let to =
@@ -215,11 +217,11 @@ impl Given {
             since: self.value("since").map(PathBuf::from),
             throttle: throttle.transpose()?,
         };
-        Ok((Command::Backup(arguments), Options::default()))
+        Ok(Parsed::Backup(arguments))
     }
 
-    fn restore(&mut self) -> Result<(Command, Options), String> {
-        if self.take("until-lsn").is_some() {
+    fn restore(&mut self) -> Result<Parsed, String> {
+        if self.pop("until-lsn").is_some() {
             let why =
                 "--until-lsn: there is no archive of the log; --until-time and --until-gtid are";
             return Err(why.to_owned());
@@ -239,7 +241,7 @@ impl Given {
             let why = "a point in time needs --binlogs=DIR: the files of the server's binary log, from that in which the backup ended";
             return Err(why.to_owned());
         }
-        let options = self.datadir()?;
+        let datadir = self.datadir()?;
         let from = match &self.plain[..] {
             [] => {
                 return Err("the backup is missing: its folder, or - for standard input".to_owned());
@@ -255,15 +257,15 @@ impl Given {
             binlogs,
             until,
         };
-        Ok((Command::Restore(arguments), options))
+        Ok(Parsed::Restore(arguments, datadir))
     }
 
-    fn replica(&mut self) -> Result<(Command, Options), String> {
+    fn replica(&mut self) -> Result<Parsed, String> {
         self.no_words()?;
         if !self.named.iter().any(|(name, _)| name == "of") {
             return Err("--of=HOST[:PORT] is missing: the source".to_owned());
         }
-        let options = self.datadir()?;
+        let datadir = self.datadir()?;
         let client = self.client("of")?;
         if let ServerAddress::Socket(_) = client.server {
             return Err(
@@ -276,7 +278,7 @@ impl Given {
             client,
             replication: user.map(|user| (user, password)),
         };
-        Ok((Command::Replica(arguments), options))
+        Ok(Parsed::Replica(arguments, datadir))
     }
 }
 
@@ -346,7 +348,7 @@ fn micros(text: &str) -> Result<u64, String> {
 mod tests {
     use super::*;
 
-    fn run(words: &[&str]) -> Result<(Command, Options), String> {
+    fn run(words: &[&str]) -> Result<Parsed, String> {
         let mut words = words.iter().map(|w| (*w).to_owned());
         let command = words.next().unwrap();
         parse(&command, words)
@@ -354,7 +356,7 @@ mod tests {
 
     #[test]
     fn backups_and_restores() {
-        let (command, _) = run(&[
+        let command = run(&[
             "backup",
             "--server=db:3307",
             "-u",
@@ -365,7 +367,7 @@ mod tests {
             "--throttle=5",
         ])
         .unwrap();
-        let Command::Backup(b) = command else {
+        let Parsed::Backup(b) = command else {
             panic!("{command:?}");
         };
         assert_eq!(b.client.server, ServerAddress::Tcp("db".to_owned(), 3307));
@@ -374,12 +376,12 @@ mod tests {
         assert!(!format!("{:?}", b.client).contains("secret"));
         let (command, _) =
             run(&["backup", "--to=-", "--server=./s.sock", "--since=/a", "-p"]).unwrap();
-        let Command::Backup(b) = command else {
+        let Parsed::Backup(b) = command else {
             panic!("{command:?}");
         };
         assert_eq!((b.to, b.since), (None, Some("/a".into())));
         assert_eq!(b.client.password, None, "it is asked for");
-        let (command, options) = run(&["restore", "/a", "/b", "--datadir=/d"]).unwrap();
+        let command = run(&["restore", "/a", "/b", "--datadir=/d"]).unwrap();
         let from = vec!["/a".into(), "/b".into()];
         let (binlogs, until) = (None, ReplayUntil::End);
         let arguments = RestoreArguments {
@@ -387,8 +389,7 @@ mod tests {
             binlogs,
             until,
         };
-        assert_eq!(command, Command::Restore(arguments));
-        assert_eq!(options.datadir, PathBuf::from("/d"));
+        assert_eq!(command, Parsed::Restore(arguments, "/d".into()));
         for (text, host, port) in [
             ("::1", "::1", 3306),
             ("[::1]:99", "::1", 99),

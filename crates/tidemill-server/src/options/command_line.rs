@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::backups;
+use super::backups::{self, Parsed};
 use super::cnf::{self, Setting};
 use super::known;
 use super::known_option::{Argument, Kind, Known};
@@ -57,12 +57,8 @@ pub fn parse(
 ) -> Result<Invocation, OptionsError> {
     let mut words = arguments.into_iter().peekable();
     if let Some(word) = words.next_if(|word| backups::COMMANDS.contains(&word.as_str())) {
-        let (command, options) = backups::parse(&word, words).map_err(on_command_line)?;
-        return Ok(Invocation {
-            command,
-            options,
-            notices: Vec::new(),
-        });
+        let parsed = backups::parse(&word, words).map_err(on_command_line)?;
+        return Ok(about_backups(parsed));
     }
     let mut builder = Builder::default();
     if let Some(word) = words.next_if(|word| !word.starts_with('-')) {
@@ -94,6 +90,28 @@ pub fn parse(
         }
     }
     Ok(builder.finish())
+}
+
+/// Options of a server mean nothing to these, but for the directory that they make.
+fn about_backups(parsed: Parsed) -> Invocation {
+    let mut options = Options::default();
+    let command = match parsed {
+        Parsed::Backup(arguments) => Command::Backup(arguments),
+        Parsed::Verify(dir) => Command::Verify(dir),
+        Parsed::Restore(arguments, datadir) => {
+            options.datadir = datadir;
+            Command::Restore(arguments)
+        }
+        Parsed::Replica(arguments, datadir) => {
+            options.datadir = datadir;
+            Command::Replica(arguments)
+        }
+    };
+    Invocation {
+        command,
+        options,
+        notices: Vec::new(),
+    }
 }
 
 fn subcommand(word: &str) -> Result<Command, OptionsError> {
