@@ -36,10 +36,13 @@ pub enum ReplayUntil {
     Gtid(Gtid),
 }
 
+/// A file of the binary log: its name, and what is in it.
+pub type NamedFile = (String, Arc<dyn File>);
+
 /// What is read, and where it begins.
 pub struct Logs {
-    /// The files in their order: their names, and what is in them.
-    pub files: Vec<(String, Arc<dyn File>)>,
+    /// The files in their order.
+    pub files: Vec<NamedFile>,
     /// Behind the backup.
     pub from: LogPlace,
     /// What the backup has.
@@ -89,7 +92,7 @@ fn broken(name: &str, why: impl std::fmt::Display) -> String {
 
 /// Shows the events of a file: that of its format, and those from `from` on. `last`: it may end anywhere, and what is cut off is not shown.
 fn each_event(
-    (name, file): &(String, Arc<dyn File>),
+    (name, file): &NamedFile,
     from: u64,
     last: bool,
     each: &mut dyn FnMut(&Shown<'_>) -> Result<Next, String>,

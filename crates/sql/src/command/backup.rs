@@ -138,7 +138,13 @@ impl Session {
             }
             BackupTo::DataDirectory(path) => {
                 // As in MySQL, where the folder is bound to nothing but that it is new.
-                let dir = server_file::create_folder(path, "", &datadir)?;
+                let dir = server_file::create_folder(path, "", &datadir);
+                let dir = dir.map_err(|e| match e.code {
+                    codes::ER_FILE_EXISTS_ERROR => {
+                        SqlError::db_exists(&String::from_utf8_lossy(path))
+                    }
+                    _ => e,
+                })?;
                 let made = restore(&environment, &dir);
                 Target::DataDirectory(Box::new(made.map_err(|e| unusable(&e))?), dir)
             }

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::block_on;
-use base::environment::{Disk, File, OpenMode};
+use base::environment::{Disk, OpenMode};
 use engine::backup::{Manifest, RESTORED};
-use replication::replica::replay::{Logs, ReplayUntil, replay};
+use replication::replica::replay::{Logs, NamedFile, ReplayUntil, replay};
 use sql::context::replica::LogPlace;
 use types::gtid::GtidSet;
 
@@ -14,7 +14,7 @@ use crate::open;
 use crate::options::Options;
 
 /// The files of the binary log in a folder, from the one with this name on, in their order: a name and a number that is one more each time.
-fn files(disk: &dyn Disk, dir: &Path, first: &str) -> Result<Vec<(String, Arc<dyn File>)>, String> {
+fn files(disk: &dyn Disk, dir: &Path, first: &str) -> Result<Vec<NamedFile>, String> {
     let wrong = || format!("the binary log's file '{first}' has no number");
     let (base, number) = first.rsplit_once('.').ok_or_else(wrong)?;
     let mut number: u64 = number.parse().map_err(|_| wrong())?;

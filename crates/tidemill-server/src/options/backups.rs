@@ -374,8 +374,7 @@ mod tests {
         assert_eq!(b.client.password.as_deref(), Some("secret"));
         assert_eq!((b.to, b.throttle), (Some("/b".into()), Some(5)));
         assert!(!format!("{:?}", b.client).contains("secret"));
-        let (command, _) =
-            run(&["backup", "--to=-", "--server=./s.sock", "--since=/a", "-p"]).unwrap();
+        let command = run(&["backup", "--to=-", "--server=./s.sock", "--since=/a", "-p"]).unwrap();
         let Parsed::Backup(b) = command else {
             panic!("{command:?}");
         };
