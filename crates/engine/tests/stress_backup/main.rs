@@ -4,6 +4,7 @@
 //! What the k-th transaction of a session does is drawn from the seed, the session and k alone. So how far a session had come, which it writes into a
 //! row of its own, says what all its rows must be.
 
+mod crossing;
 mod damage;
 mod halves;
 mod load;

@@ -176,7 +176,9 @@ fn a_full_disk_ends_a_backup_and_nothing_else() {
     let mut s = block_on(fill(&e, 500, 2_000));
     let target = Arc::new(MemDisk::default());
     let other: Arc<dyn Disk> = target.clone();
-    target.set_room(20_000);
+    // Not even the pages that are there have room.
+    block_on(e.pager().flush_all()).unwrap();
+    target.set_room(600);
     let mut to = FolderWriter::new(&other, Path::new("/b")).unwrap();
     let ended = block_on(async {
         let mut backup = e.begin_backup(Taking::default()).await.unwrap();
@@ -228,13 +230,14 @@ fn on_a_full_disk_the_log_is_not_kept_for_a_backup() {
     within(200, "a full disk", || {
         let disk = Arc::new(MemDisk::default());
         let e = open_at(&disk, "/db");
-        let mut s = block_on(fill(&e, 100, 6_000));
+        let mut s = block_on(fill(&e, 100, 3_000));
         let change = |s: &mut Session, n: u8| {
             block_on(async {
                 s.begin(Isolation::ReadCommitted, false);
                 let t = s.open_table("s", "t").await.unwrap();
+                // In place: no page is needed but those that there are.
                 for id in 0..50 {
-                    put(s, &t, id, (1, n, 6_000)).await;
+                    put(s, &t, id, (1, n, 3_000)).await;
                 }
                 s.commit().await.unwrap();
             });
