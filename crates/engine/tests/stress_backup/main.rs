@@ -124,7 +124,7 @@ fn restored(chain: &[&[u8]], look: impl FnOnce(&Arc<Engine>)) {
     }
     let manifest = restore.finish().unwrap();
     let opened = Engine::open_with_report(environment, Path::new("/r"), options());
-    let (e, report) = block_on(opened).expect("the restored directory opens");
+    let (e, report) = block_on(opened).unwrap_or_else(|e| panic!("{e:?}; {manifest:?}"));
     assert!(report.missing.is_empty(), "{:?}", report.missing);
     assert!(
         report.pages.damaged.is_empty(),
