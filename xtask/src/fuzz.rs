@@ -14,6 +14,7 @@ const TARGETS: &[(&str, u32)] = &[
     ("sql_text", 4096),
     ("page", 2048),
     ("compressed", 4096),
+    ("backup", 4096),
     ("tree", 2048),
     ("record", 4096),
     ("log_record", 4096),

@@ -4,6 +4,7 @@
 //! what builds and runs programs of the workspace. Every command prints what it does while it does it and ends with one
 //! line, `PASS` or `FAIL`; the exit status says the same.
 
+mod backup;
 mod ci;
 mod fuzz;
 mod miri;
@@ -45,6 +46,8 @@ enum Command {
     Lab(lab::Command),
     /// The engine on a simulated disk, power cuts, a model beside it.
     Sim(sim::Options),
+    /// Backups under random changes, restored and compared.
+    Backup(backup::Options),
     /// Unit and property tests from new seeds, until one fails or the time is over.
     Seeds(seeds::Options),
     /// Every interleaving of small models of latches, log ring, events, slots and snapshots.
@@ -68,6 +71,7 @@ impl Command {
             Command::Torture(command) => command.run(),
             Command::Lab(command) => command.run(),
             Command::Sim(options) => sim::command(options),
+            Command::Backup(options) => backup::command(options),
             Command::Seeds(options) => seeds::command(options),
             Command::Models(options) => models::command(options),
             Command::Miri(options) => miri::command(options),

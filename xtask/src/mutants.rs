@@ -2,7 +2,7 @@
 //! tries new seeds until one fails; the threads of `engine`'s `stress_promises` and tests of `sql` run again and again; a model, and a file of SQL
 //! cases, must pass without its bug and fail with it.
 
-use crate::planted::{BINLOG, CASES, MODELS, SIM, STATEMENTS, STRESS};
+use crate::planted::{BACKUP, BINLOG, CASES, MODELS, SIM, STATEMENTS, STRESS};
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
 use harness::workspace;
@@ -66,7 +66,7 @@ pub struct Options {
     /// Only bugs whose names contain this.
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
-    /// One tool alone: sim, stress, statements, cases or model.
+    /// One tool alone: sim, stress, statements, binlog, backup, cases or model.
     #[arg(long, default_value = "", hide_default_value = true)]
     by: String,
 }
@@ -88,6 +88,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         ("stress", by_stress),
         ("statements", by_statements),
         ("binlog", by_binlog),
+        ("backup", by_backup),
         ("cases", by_cases),
         ("sim", by_simulator),
     ] {
@@ -209,6 +210,11 @@ fn by_statements(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
 fn by_binlog(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
     let of = ["--package", "replication", "--lib"];
     by_tests(plan, rows, ("binlog", BINLOG), &of)
+}
+
+fn by_backup(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    let of = ["--package", "engine", "--test", "stress_backup"];
+    by_tests(plan, rows, ("backup", BACKUP), &of)
 }
 
 /// Runs the tests of one program, each with its bug, until they fail.

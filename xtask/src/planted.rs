@@ -165,7 +165,28 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What tests of `replication` must find: the bug, and the test that fails with it.
+/// What tests of backups must find: the bug, and the test that fails with it.
+pub const BACKUP: &[(&str, &str)] = &[
+    (
+        "backup-ends-where-it-began",
+        "what_is_restored_is_one_moment",
+    ),
+    (
+        "backup-log-from-a-segment-too-late",
+        "what_is_restored_is_one_moment",
+    ),
+    (
+        "backup-not-told-of-a-new-table",
+        "what_is_restored_is_one_moment",
+    ),
+    ("backup-takes-torn-pages", "what_is_restored_is_one_moment"),
+    (
+        "incremental-since-the-bases-end",
+        "what_is_restored_is_one_moment",
+    ),
+];
+
+/// What tests of `replication` must find, likewise.
 pub const BINLOG: &[(&str, &str)] = &[
     (
         "gtid-given-twice-after-a-crash",
@@ -333,7 +354,8 @@ mod tests {
             }
         }
         let sim = SIM.iter().copied();
-        let stress = STRESS.iter().chain(STATEMENTS).chain(BINLOG).map(|s| s.0);
+        let stress = STRESS.iter().chain(STATEMENTS).chain(BINLOG);
+        let stress = stress.chain(BACKUP).map(|s| s.0);
         let models = MODELS.iter().map(|m| m.0);
         let cases = CASES.iter().map(|c| c.0);
         let all = sim.chain(stress).chain(models).chain(cases);

@@ -8,7 +8,7 @@ use crate::schema::CATALOG_ID;
 use crate::xa;
 use base::{Lsn, SpaceId, TxnId, le};
 use pager::{Record, RecordKind};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// What the first pass over the log learns.
@@ -36,6 +36,8 @@ pub(crate) struct Loser {
     pub(crate) last: Lsn,
     /// Changed the catalog.
     pub(crate) ddl: bool,
+    /// Known from a checkpoint's list alone: none of its records was met.
+    pub(crate) listed: bool,
 }
 
 /// For transaction ids, which are given out one after the other: asked for with every record of the log.
@@ -78,8 +80,9 @@ impl Analysis {
                     first: start,
                     last: start,
                     ddl: false,
+                    listed: false,
                 });
-                x.last = start;
+                (x.last, x.listed) = (start, false);
                 if h.kind == RecordKind::Change
                     && let Some(u) = Undo::decode(r.undo())
                 {
@@ -118,8 +121,9 @@ impl Analysis {
                     first: start,
                     last: start,
                     ddl: false,
+                    listed: false,
                 });
-                x.last = start;
+                (x.last, x.listed) = (start, false);
             }
             RecordKind::Note => match done_noted(r.undo()) {
                 Some(to) => self.purged_before(to),
@@ -142,6 +146,10 @@ impl Analysis {
         self.next_table = self.next_table.max(le::get_u32_or0(b, ids));
         self.next_index = self.next_index.max(le::get_u32_or0(b, ids + 4));
         self.ended.sort_unstable();
+        // The record of an earlier checkpoint may stand far behind the look at what was active. What has ended between the two may have done so in front of
+        // the position from which this scan began, but not behind this checkpoint's look, which would have met it.
+        let named: BTreeSet<u64> = (0..n).map(|i| word(i * 3)).collect();
+        self.active.retain(|t, x| !x.listed || named.contains(t));
         for i in 0..n {
             let (t, first, last) = (word(i * 3), Lsn(word(i * 3 + 1)), Lsn(word(i * 3 + 2)));
             if last.is_none() {
@@ -158,6 +166,7 @@ impl Analysis {
                 first: last,
                 last,
                 ddl: true,
+                listed: true,
             });
             if !base::mutant!("loser-begins-where-the-scan-does") {
                 x.first = first;
@@ -284,6 +293,23 @@ mod tests {
         assert_eq!(a.purge_from, Lsn(700));
         let queue: Vec<u64> = a.purge_queue().iter().map(|i| i.txid.0).collect();
         assert_eq!(queue, [4]);
+    }
+
+    #[test]
+    fn what_an_earlier_checkpoint_alone_has_listed_has_ended() {
+        let mut a = Analysis::new();
+        // The second look did not meet 7, which has ended in front of the scan, and met 8, which has done nothing since.
+        a.checkpoint(&checkpoint(&[[7, 300, 300], [8, 310, 320]], 500, 0, &[]));
+        assert_eq!(a.active.len(), 2);
+        a.checkpoint(&checkpoint(&[[8, 310, 320], [9, 600, 610]], 700, 0, &[]));
+        let mut left: Vec<u64> = a.active.keys().copied().collect();
+        left.sort_unstable();
+        assert_eq!(left, [8, 9]);
+        // One whose records were met has its end in the scan too: it began behind the look.
+        let x = a.active.get_mut(&9).unwrap();
+        x.listed = false;
+        a.checkpoint(&checkpoint(&[], 900, 0, &[]));
+        assert!(a.active.contains_key(&9) && a.active.len() == 1);
     }
 
     #[test]

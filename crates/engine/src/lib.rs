@@ -9,6 +9,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod analysis;
+pub mod backup;
 mod check;
 mod counters;
 mod ddl;

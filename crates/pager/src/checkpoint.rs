@@ -4,8 +4,9 @@
 //! what the transaction layer has open, and notes in the control file where recovery would start. Pages are written by the
 //! cleaner at its own pace.
 
-use crate::control::Control;
+use crate::control::{Control, ControlState};
 use crate::error::OpError;
+use crate::holds::{Holds, LogHold};
 use crate::log::Log;
 use crate::log::record::RecordKind;
 use crate::mtr::append_plain;
@@ -53,6 +54,8 @@ pub(crate) struct Checkpointer {
     pub(crate) redo: Arc<RedoTable>,
     pub(crate) control: Mutex<Control>,
     pub(crate) source: OnceLock<Arc<dyn CheckpointSource>>,
+    /// Who needs the log beside that.
+    pub(crate) holds: Arc<Holds>,
     /// Bytes of log within which all changes must reach the device.
     pub(crate) capacity: u64,
     /// Where recovery would start.
@@ -170,7 +173,26 @@ impl Checkpointer {
             // Recovery is still reading the log, and losers are still being looked up in it.
             return Lsn::NONE;
         }
-        self.source.get().map_or(Lsn::MAX, |s| s.retain())
+        let held = self.holds.oldest(self.log.end(), self.capacity);
+        self.source.get().map_or(Lsn::MAX, |s| s.retain()).min(held)
+    }
+
+    /// Keeps the log from where the last checkpoint needs it, and tells what that checkpoint has noted. `None`: none was made yet.
+    pub(crate) async fn hold_log(&self) -> Option<(LogHold, ControlState)> {
+        self.free
+            .wait_for(|| (!self.busy.swap(true, Ordering::Acquire)).then_some(()))
+            .await;
+        // No checkpoint is under way that has looked at the holds and not yet given up what nobody held.
+        let _turn = Turn(self);
+        let state = {
+            let control = self.control.lock();
+            control.state.clone()
+        };
+        if !self.enabled.load(Ordering::Acquire) || state.checkpoint.is_none() {
+            return None;
+        }
+        let hold = self.holds.hold(&self.log, state.needed);
+        Some((hold, state))
     }
 
     /// Lets appends go as far as files exist and the capacity allows.
@@ -302,6 +324,10 @@ impl Checkpointer {
                 }
                 Err(e) if shortage(&e).is_some() => {
                     self.log.note_shortage(&e);
+                    if self.holds.lose_all() {
+                        // What was kept for them can be had by a checkpoint.
+                        tried = (u64::MAX, Lsn::NONE);
+                    }
                     let full = self.log.drain().is_none() && !self.may_drain(&mut tried);
                     if full {
                         self.shortages.met(Where::Log, &e);

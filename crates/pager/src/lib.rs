@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod alloc;
+pub mod backup;
 mod checkpoint;
 mod cleaner;
 pub mod compressed;
@@ -17,6 +18,7 @@ mod control;
 mod doublewrite;
 mod error;
 mod files;
+mod holds;
 mod lifecycle;
 pub mod log;
 mod mtr;

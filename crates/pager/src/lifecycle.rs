@@ -8,6 +8,7 @@
 use crate::alloc;
 use crate::compressed::{self, CompressedFormat, Shadow};
 use crate::error::OpError;
+use crate::holds::Born;
 use crate::page::{self, Page};
 use crate::pager::Pager;
 use crate::space::{self, FileQuota, Space};
@@ -21,6 +22,22 @@ use std::sync::Arc;
 pub(crate) const SPARE: &str = "spare";
 /// As much as the file of an empty table takes at most, compressed or not: page 0 and a root for each index.
 const SPARE_BYTES: u64 = 1 << 20;
+
+/// The first page of a new tablespace, sealed.
+pub(crate) fn first_page(id: SpaceId, lsn: Lsn) -> Result<AlignedBuf, OpError> {
+    let mut p = Page::boxed();
+    p.set_identity(id, PageNo(0));
+    let made = alloc::apply(alloc::OP_MAP_FORMAT, &mut p, &0u32.to_le_bytes(), Lsn::NONE);
+    made.map_err(|why| OpError::Corrupt {
+        space: id,
+        page: PageNo(0),
+        why,
+    })?;
+    p.set_lsn(lsn);
+    let mut b = AlignedBuf::copy_of(&p.bytes()[..]);
+    page::seal(&mut b);
+    Ok(b)
+}
 
 /// Where the room for a new tablespace's file comes from.
 #[derive(Clone, Copy)]
@@ -123,9 +140,16 @@ impl Pager {
         }
     }
 
-    fn made(&self, made: Result<Space, OpError>) -> Result<Arc<Space>, OpError> {
-        let space = Arc::new(made?);
-        self.pool.spaces.insert(space.clone());
+    fn made(&self, made: Result<(Space, Lsn), OpError>) -> Result<Arc<Space>, OpError> {
+        let (space, lsn) = made?;
+        let space = Arc::new(space);
+        let born = Born {
+            id: space.id(),
+            format: space.compressed_format(),
+            lsn,
+        };
+        let holds = &self.checkpointer.holds;
+        holds.born(born, || self.pool.spaces.insert(space.clone()));
         Ok(space)
     }
 
@@ -135,7 +159,7 @@ impl Pager {
         path: &Path,
         format: Option<CompressedFormat>,
         room: Room,
-    ) -> Result<Space, OpError> {
+    ) -> Result<(Space, Lsn), OpError> {
         let disk = &*self.environment.disk;
         if disk.exists(path) {
             return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
@@ -161,7 +185,7 @@ impl Pager {
         path: &Path,
         format: Option<CompressedFormat>,
         room: Room,
-    ) -> Result<Space, OpError> {
+    ) -> Result<(Space, Lsn), OpError> {
         let disk = &*self.environment.disk;
         let full = |e: io::Error| match is_full(&e) {
             true => OpError::SpaceFull(id),
@@ -190,19 +214,9 @@ impl Pager {
             let cut = space.shadow().map_or(Ok(()), Shadow::end_file);
             cut.map_err(full)?;
         }
-        let mut p = Page::boxed();
-        p.set_identity(id, PageNo(0));
-        alloc::apply(alloc::OP_MAP_FORMAT, &mut p, &0u32.to_le_bytes(), Lsn::NONE).map_err(
-            |why| OpError::Corrupt {
-                space: id,
-                page: PageNo(0),
-                why,
-            },
-        )?;
         // Newer than any record about a former tablespace of this id.
-        p.set_lsn(self.log.end());
-        let mut b = AlignedBuf::copy_of(&p.bytes()[..]);
-        page::seal(&mut b);
+        let lsn = self.log.end();
+        let b = first_page(id, lsn)?;
         match space.shadow() {
             Some(shadow) => {
                 shadow.write_now(PageNo(0), &b).map_err(full)?;
@@ -211,7 +225,7 @@ impl Pager {
             None => {
                 space.file().write_now(&b, 0).map_err(full)?;
                 if base::mutant!("new-table-not-synced") {
-                    return Ok(space);
+                    return Ok((space, lsn));
                 }
                 space.file().sync_now().map_err(full)?;
             }
@@ -219,7 +233,7 @@ impl Pager {
         if let Some(dir) = path.parent() {
             disk.sync_dir(dir).map_err(full)?;
         }
-        Ok(space)
+        Ok((space, lsn))
     }
 
     /// Forgets a tablespace and removes its file. Nobody may be working on it.

@@ -168,6 +168,7 @@ fn checkpointer(
         redo,
         control: Mutex::new(control),
         source: OnceLock::new(),
+        holds: Arc::default(),
         capacity: options.capacity(),
         redo_lsn: AtomicU64::new(redo_from.0),
         needed: AtomicU64::new(needed.0),

@@ -7,7 +7,7 @@ use crate::files::read::{EventReader, read_head};
 use crate::service::BinaryLog;
 use base::Lsn;
 use engine::Engine;
-use sql::binary_log::{EventRow, EventsAsked, LogChange, ReplicaRow, Waiting};
+use sql::binary_log::{EventRow, EventsAsked, LogChange, LogEnd, ReplicaRow, Waiting};
 use std::sync::Arc;
 use types::SqlError;
 use types::error::codes;
@@ -177,6 +177,23 @@ impl sql::binary_log::BinaryLog for ServerLog {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    fn end_behind(&self, lsn: Lsn) -> Waiting<'_, LogEnd> {
+        Box::pin(async move {
+            self.log.wait_read(lsn).await.map_err(|e| stopped(&e))?;
+            let names = self.log.names();
+            let (last, executed, file) = self.log.feed().with(|v| {
+                let file = v.files.last().copied();
+                (v.done, v.executed.clone(), file)
+            });
+            Ok(LogEnd {
+                last,
+                executed,
+                file: file.map_or(String::new(), |f| names.name(f.number)),
+                position: file.map_or(0, |f| f.size),
+            })
+        })
     }
 
     fn replicas(&self) -> Vec<ReplicaRow> {

@@ -84,6 +84,45 @@ impl Parser<'_> {
         Ok(completion)
     }
 
+    /// `BACKUP SERVER TO { 'folder' | CLIENT } [SINCE 'earlier'] [THROTTLE n]`.
+    pub fn backup(&mut self) -> R<Statement> {
+        self.bump();
+        self.expect_all(&[Kw::SERVER, Kw::TO])?;
+        let to = if self.is_word_ahead(0, b"CLIENT") {
+            self.bump();
+            BackupTo::Client
+        } else {
+            BackupTo::Folder(self.string()?)
+        };
+        let mut since = None;
+        if self.is_word_ahead(0, b"SINCE") {
+            self.bump();
+            since = Some(self.string()?);
+        }
+        let mut throttle = None;
+        if self.is_word_ahead(0, b"THROTTLE") {
+            self.bump();
+            throttle = Some(self.number()?);
+        }
+        Ok(Statement::Backup(Box::new(Backup {
+            to,
+            since,
+            throttle,
+        })))
+    }
+
+    /// `CLONE LOCAL DATA DIRECTORY [=] 'folder'`.
+    pub fn clone_local(&mut self) -> R<Statement> {
+        self.bump();
+        self.expect_all(&[Kw::LOCAL, Kw::DATA, Kw::DIRECTORY])?;
+        self.opt_eq();
+        Ok(Statement::Backup(Box::new(Backup {
+            to: BackupTo::DataDirectory(self.string()?),
+            since: None,
+            throttle: None,
+        })))
+    }
+
     /// `LOCK TABLES`, `UNLOCK TABLES`, `LOCK INSTANCE`, `UNLOCK INSTANCE`.
     pub fn lock_statement(&mut self) -> R<Statement> {
         let lock = self.bump().kw == Kw::LOCK;

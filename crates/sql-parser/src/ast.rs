@@ -169,6 +169,8 @@ pub enum Statement {
     LockTables(Vec<LockTable>),
     /// `UNLOCK TABLES`.
     UnlockTables,
+    /// `BACKUP SERVER TO ...` and `CLONE LOCAL DATA DIRECTORY ...`.
+    Backup(Box<Backup>),
     /// `LOCK INSTANCE FOR BACKUP` (`true`) and `UNLOCK INSTANCE` (`false`).
     LockInstance(bool),
 

@@ -84,6 +84,8 @@ impl Parser<'_> {
                 Ok(Statement::Component { install, urns })
             }
             Kw::INSTALL | Kw::UNINSTALL => self.unsupported(self.tok.start, 0, 2),
+            Kw::BACKUP if self.at_ahead(1, Kw::SERVER) => self.backup(),
+            Kw::CLONE if self.at_ahead(1, Kw::LOCAL) => self.clone_local(),
             Kw::BINLOG | Kw::CLONE => self.unsupported(self.tok.start, 0, 1),
             Kw::CACHE if self.at_ahead(1, Kw::INDEX) => self.unsupported(self.tok.start, 0, 2),
             Kw::IMPORT if self.at_ahead(1, Kw::TABLE) => self.unsupported(self.tok.start, 0, 2),

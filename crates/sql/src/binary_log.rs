@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use base::Lsn;
 use types::SqlError;
 use types::gtid::GtidSet;
 
@@ -70,6 +71,19 @@ pub struct ReplicaRow {
     pub uuid: String,
 }
 
+/// What the binary log has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The commit record of the last transaction in it.
+    pub last: Lsn,
+    /// All transactions.
+    pub executed: GtidSet,
+    /// The file.
+    pub file: String,
+    /// And the position behind the last transaction.
+    pub position: u64,
+}
+
 /// See the module.
 pub trait BinaryLog: Send + Sync {
     /// The files in order with their sizes; the last is being written.
@@ -95,6 +109,8 @@ pub trait BinaryLog: Send + Sync {
         asked: &EventsAsked,
         may: &mut dyn FnMut(usize) -> Result<(), SqlError>,
     ) -> Result<Vec<EventRow>, SqlError>;
+    /// Waits until all is shown that was committed before `lsn`, and says what all is then.
+    fn end_behind(&self, lsn: Lsn) -> Waiting<'_, LogEnd>;
     /// The replicas that are connected.
     fn replicas(&self) -> Vec<ReplicaRow>;
 }

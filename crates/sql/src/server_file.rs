@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use types::SqlError;
@@ -54,11 +54,65 @@ pub(crate) fn create(
     allowed: &str,
     datadir: &str,
 ) -> Result<(File, PathBuf), SqlError> {
-    let given = String::from_utf8_lossy(path).into_owned();
-    if allowed.eq_ignore_ascii_case("NULL") {
-        return Err(refused());
+    let place = Place::new(path, allowed, datadir)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o640)
+        .open(&place.real);
+    match file {
+        Ok(file) => Ok((file, place.real)),
+        Err(e) => Err(place.not_made(&e)),
     }
-    let not_made = |e: &io::Error| {
+}
+
+/// Where something new is to be.
+struct Place {
+    given: String,
+    real: PathBuf,
+}
+
+impl Place {
+    fn new(path: &[u8], allowed: &str, datadir: &str) -> Result<Place, SqlError> {
+        let given = String::from_utf8_lossy(path).into_owned();
+        if allowed.eq_ignore_ascii_case("NULL") {
+            return Err(refused());
+        }
+        let path = meant(&given, allowed);
+        let mut place = Place {
+            given,
+            real: PathBuf::new(),
+        };
+        let folder = match (path.parent(), path.file_name()) {
+            (Some(folder), Some(_)) if folder.as_os_str().is_empty() => Path::new("."),
+            (Some(folder), Some(_)) => folder,
+            _ => return Err(place.not_made(&io::Error::from_raw_os_error(libc::EISDIR))),
+        };
+        let folder = folder.canonicalize();
+        let inside = |f: &Path| {
+            allowed.is_empty()
+                || Path::new(allowed)
+                    .canonicalize()
+                    .is_ok_and(|a| f.starts_with(a))
+        };
+        let folder = match folder {
+            Ok(f) if inside(&f) && !is_own(&f, Path::new(datadir)) => f,
+            // The answer says nothing about what there is outside.
+            Err(e) if allowed.is_empty() => return Err(place.not_made(&e)),
+            _ => return Err(refused()),
+        };
+        place.real = folder.join(path.file_name().unwrap_or_default());
+        Ok(place)
+    }
+
+    fn not_made(&self, e: &io::Error) -> SqlError {
+        let given = &self.given;
+        if e.kind() == io::ErrorKind::AlreadyExists {
+            return SqlError::new(
+                codes::ER_FILE_EXISTS_ERROR,
+                format!("File '{given}' already exists"),
+            );
+        }
         let errno = e.raw_os_error().unwrap_or(0);
         SqlError::new(
             codes::EE_CANTCREATEFILE,
@@ -67,40 +121,40 @@ pub(crate) fn create(
                 why(e)
             ),
         )
-    };
-    let path = meant(&given, allowed);
-    let folder = match (path.parent(), path.file_name()) {
-        (Some(folder), Some(_)) if folder.as_os_str().is_empty() => Path::new("."),
-        (Some(folder), Some(_)) => folder,
-        _ => return Err(not_made(&io::Error::from_raw_os_error(libc::EISDIR))),
-    };
-    let folder = folder.canonicalize();
-    let inside = |f: &Path| {
-        allowed.is_empty()
-            || Path::new(allowed)
-                .canonicalize()
-                .is_ok_and(|a| f.starts_with(a))
-    };
-    let folder = match folder {
-        Ok(f) if inside(&f) && !is_own(&f, Path::new(datadir)) => f,
-        // The answer says nothing about what there is outside.
-        Err(e) if allowed.is_empty() => return Err(not_made(&e)),
-        _ => return Err(refused()),
-    };
-    let real = folder.join(path.file_name().unwrap_or_default());
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o640)
-        .open(&real);
-    match file {
-        Ok(file) => Ok((file, real)),
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(SqlError::new(
-            codes::ER_FILE_EXISTS_ERROR,
-            format!("File '{given}' already exists"),
-        )),
-        Err(e) => Err(not_made(&e)),
     }
+}
+
+/// Makes a new folder where `secure_file_priv` allows it, as for [`create`], and says where it is.
+///
+/// # Errors
+/// 1290; 1086 where something is there already; 1 for what else the system answers.
+pub(crate) fn create_folder(
+    path: &[u8],
+    allowed: &str,
+    datadir: &str,
+) -> Result<PathBuf, SqlError> {
+    let place = Place::new(path, allowed, datadir)?;
+    match std::fs::DirBuilder::new().mode(0o750).create(&place.real) {
+        Ok(()) => Ok(place.real),
+        Err(e) => Err(place.not_made(&e)),
+    }
+}
+
+/// The folder of a backup, where `secure_file_priv` allows it.
+///
+/// # Errors
+/// 1290; 13 where there is none.
+pub(crate) fn folder(path: &[u8], allowed: &str) -> Result<PathBuf, SqlError> {
+    let given = String::from_utf8_lossy(path).into_owned();
+    if allowed.eq_ignore_ascii_case("NULL") {
+        return Err(refused());
+    }
+    let path = meant(&given, allowed);
+    let real = path.canonicalize();
+    if !allowed.is_empty() && !is_within(&path, real.as_deref().ok(), Path::new(allowed)) {
+        return Err(refused());
+    }
+    real.map_err(|e| not_there(&given, &e))
 }
 
 /// Whether a folder is a data directory or one that the engine has in it.

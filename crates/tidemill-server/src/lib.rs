@@ -5,6 +5,7 @@
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
+pub mod backups;
 pub mod check;
 pub mod log;
 mod offload;

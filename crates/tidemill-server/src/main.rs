@@ -8,7 +8,7 @@ use tidemill::open::OpenFailure;
 use tidemill_server::log::Log;
 use tidemill_server::option_files::FileSystem;
 use tidemill_server::options::{self, Command, Invocation, Level, Notice, Options};
-use tidemill_server::{check, server, shell};
+use tidemill_server::{backups, check, server, shell};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -47,13 +47,10 @@ fn main() -> ExitCode {
                 Err(e) => unopened(&e),
             }
         }
-        Command::Backup { .. } => {
-            eprintln!(
-                "tidemill: backup is not there yet; stop the server and copy the directory {}",
-                options.datadir.display()
-            );
-            ExitCode::from(UNUSABLE)
-        }
+        Command::Backup(arguments) => said(backups::back_up(&arguments)),
+        Command::Verify(dir) => said(backups::verify(&dir)),
+        Command::Restore(arguments) => said(backups::restore(&arguments, &options)),
+        Command::Replica(arguments) => said(backups::replica(&arguments, &options)),
         Command::Help => {
             print!("{}", options::USAGE);
             ExitCode::SUCCESS
@@ -65,6 +62,22 @@ fn main() -> ExitCode {
                 wire::handshake::SERVER_VERSION
             );
             ExitCode::SUCCESS
+        }
+    }
+}
+
+/// What came of a command about backups. Standard output may be the backup itself.
+fn said(outcome: Result<Vec<String>, String>) -> ExitCode {
+    match outcome {
+        Ok(lines) => {
+            for line in lines {
+                eprintln!("{line}");
+            }
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("tidemill: {why}");
+            ExitCode::FAILURE
         }
     }
 }

@@ -4,7 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base::Environment;
+use base::environment::OpenMode;
+use base::{Environment, Lsn};
+use engine::backup::{Manifest, RESTORED};
 use replication::changes::Changes;
 use replication::derive::Settings;
 use replication::dump::replicas::Replicas;
@@ -14,7 +16,7 @@ use replication::source::EngineSource;
 use replication::statements::ServerLog;
 use sql::Instance;
 use sql_expr::vars::{GlobalVars, VarValue};
-use types::gtid::Sid;
+use types::gtid::{GtidSet, Sid};
 use wire::binlog::CRC32;
 use wire::binlog::frame::Checksum;
 use wire::handshake::SERVER_VERSION;
@@ -28,6 +30,8 @@ const DECIDES: &[&str] = &[
     "binlog_transaction_dependency_history_size",
 ];
 const SECONDS_A_DAY: u64 = 86_400;
+/// What [`RESTORED`] is called once the binary log has begun with it.
+const BEGUN: &str = "restored-from.begun";
 
 /// Why there is none.
 pub(crate) enum Failure {
@@ -131,4 +135,30 @@ pub(crate) fn begin(
     // From here on what sessions change is in the log for it.
     instance.log_changes_in(Changes::new(&engine));
     Ok(log)
+}
+
+/// Where a directory was restored from a backup, its binary log begins with the transactions that the backup had. That is done once: what is asked
+/// of the log later, RESET above all, stays.
+pub(crate) async fn begin_restored(environment: &Environment, dir: &Path, log: &ServerLog) {
+    let (from, done) = (dir.join(RESTORED), dir.join(BEGUN));
+    let disk = &environment.disk;
+    let read = || -> io::Result<Option<GtidSet>> {
+        let file = match disk.open(&from, OpenMode::Buffered, false) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            r => r?,
+        };
+        let mut bytes = vec![0; file.len()? as usize];
+        let got = file.read_now(&mut bytes, 0)?;
+        let manifest = Manifest::decode(&bytes[..got]).ok();
+        let set = manifest.and_then(|m| m.gtid_executed);
+        Ok(set.and_then(|set| GtidSet::parse(&set)))
+    };
+    let Ok(Some(set)) = read() else {
+        return;
+    };
+    // A log that cannot take it says so whenever it is used.
+    if log.log.add_purged(set, Lsn::NONE).await.is_ok() {
+        // If the name is lost in a crash the same is added once more.
+        let _ = disk.rename(&from, &done).and_then(|()| disk.sync_dir(dir));
+    }
 }

@@ -103,6 +103,9 @@ pub async fn open(
         });
         Ok((instance, log?))
     });
+    if let Ok((_, Some(log))) = &opened {
+        binary_log::begin_restored(environment, dir, log).await;
+    }
     match opened {
         Ok((instance, binary_log)) => Ok(OpenDirectory {
             engine,

@@ -393,8 +393,17 @@ impl Shadow {
     /// # Errors
     /// As [`take`](Self::take), and the write's.
     pub(crate) fn write_now(&self, page: PageNo, sealed: &[u8]) -> io::Result<()> {
-        let compressed =
-            PageCompressor::new(columns::unknown).compress(sealed, self.format, None)?;
+        self.write_by(&mut PageCompressor::new(columns::unknown), page, sealed)
+    }
+
+    /// As [`write_now`](Self::write_now), with what compresses many, and with its errors.
+    pub(crate) fn write_by(
+        &self,
+        by: &mut PageCompressor,
+        page: PageNo,
+        sealed: &[u8],
+    ) -> io::Result<()> {
+        let compressed = by.compress(sealed, self.format, None)?;
         let units = self.format.units(compressed.bytes.len());
         let start = self.allocate(units)?;
         if let Err(e) = self.file.write_now(&compressed.bytes, self.offset(start)) {

@@ -119,19 +119,37 @@ impl LogFollower {
 
     /// Takes more of the log, from `end` on, where the buffer ends. Something of it is durable.
     async fn fill(&mut self, end: u64) -> Result<(), OpError> {
-        let to = self.log.durable().0.min(end + CHUNK);
-        let old = self.buf.len();
-        self.buf.resize(old + (to - end) as usize, 0);
-        if end >= self.log.begun.0 && self.log.ring.copy_out(Lsn(end), &mut self.buf[old..]) {
-            return Ok(());
+        let (part, read) = self.log.durable_bytes(Lsn(end), CHUNK).await?;
+        self.buf.extend_from_slice(&part);
+        if read {
+            self.unverified = end + part.len() as u64;
         }
-        self.buf.truncate(old);
+        Ok(())
+    }
+}
+
+impl Log {
+    /// Bytes of the log from `end` on, which is below what is durable: at most `most` and some, and none that are not durable. And whether they were
+    /// read from a file, and so are to be verified.
+    pub(crate) async fn durable_bytes(
+        &self,
+        from: Lsn,
+        most: u64,
+    ) -> Result<(Vec<u8>, bool), OpError> {
+        let end = from.0;
+        let to = self.durable().0.min(end + most);
+        if end >= self.begun.0 {
+            let mut bytes = vec![0; (to - end) as usize];
+            if self.ring.copy_out(from, &mut bytes) {
+                return Ok((bytes, false));
+            }
+        }
         let first = end / SECTOR * SECTOR;
-        let size = self.log.segments.size();
+        let size = self.segments.size();
         // Not into the next segment, which is another file.
         let last = to.next_multiple_of(SECTOR).min((first / size + 1) * size);
-        let gone = OpError::LogDamaged(Lsn(end));
-        let located = self.log.segments.locate(Lsn(first)).map_err(OpError::io)?;
+        let gone = OpError::LogDamaged(from);
+        let located = self.segments.locate(Lsn(first)).map_err(OpError::io)?;
         let (file, offset) = located.ok_or(gone.clone())?;
         let room = IoBuf::owned(AlignedBuf::zeroed((last - first) as usize));
         let (read, r) = base::environment::read(&*file, room, offset).await;
@@ -139,8 +157,6 @@ impl LogFollower {
         let bytes = read.bytes();
         let part = (end - first) as usize..(to.min(last) - first) as usize;
         let part = bytes.get(part).ok_or(gone)?;
-        self.buf.extend_from_slice(part);
-        self.unverified = end + part.len() as u64;
-        Ok(())
+        Ok((part.to_vec(), true))
     }
 }

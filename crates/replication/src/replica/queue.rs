@@ -109,6 +109,15 @@ impl Queue {
         }
     }
 
+    /// Waits for another stream (true), or until the receiver is to end.
+    pub fn wait_other(&self, stream: u64) -> bool {
+        let mut q = self.inner.lock();
+        while q.stream == stream && !q.stop_putting {
+            q = self.changed.wait(q);
+        }
+        q.stream != stream && !q.stop_putting
+    }
+
     /// Bytes that wait.
     pub fn bytes(&self) -> u64 {
         self.inner.lock().bytes

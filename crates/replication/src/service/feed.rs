@@ -32,6 +32,8 @@ pub struct View {
     pub purged: GtidSet,
     /// What was committed before this position of the log is shown.
     pub read: Lsn,
+    /// The commit record of the last of `executed`.
+    pub done: Lsn,
     /// The settings in force.
     pub settings: Settings,
     /// How the worker is.
@@ -69,6 +71,7 @@ impl Feed {
                 executed: store.state().executed.clone(),
                 purged: store.purged(),
                 read: Lsn::NONE,
+                done: store.done(),
                 settings: store.state().settings.clone(),
                 health: Health::Runs,
             }),
@@ -105,6 +108,7 @@ impl Feed {
                 *shown = *is;
             }
             v.executed.clone_from(&store.state().executed);
+            v.done = store.done();
         }
         self.moved.fire();
     }

@@ -501,3 +501,25 @@ pub struct ChangeReplication {
     /// `FOR CHANNEL`.
     pub channel: Option<Name>,
 }
+
+/// `BACKUP SERVER TO { 'folder' | CLIENT } [SINCE 'earlier'] [THROTTLE n]`, `CLONE LOCAL DATA DIRECTORY [=] 'folder'`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backup {
+    /// Where to.
+    pub to: BackupTo,
+    /// Only what has changed since this backup: its folder on the server's machine, or for a client what its manifest says of it in one word.
+    pub since: Option<Box<[u8]>>,
+    /// MiB a second that are read, at most.
+    pub throttle: Option<u64>,
+}
+
+/// Where a backup goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BackupTo {
+    /// To the client, a chunk a row.
+    Client,
+    /// Into a folder of the server's machine.
+    Folder(Box<[u8]>),
+    /// Into a folder of the server's machine that is a data directory then.
+    DataDirectory(Box<[u8]>),
+}

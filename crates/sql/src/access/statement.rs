@@ -215,7 +215,7 @@ impl Collector<'_> {
                 ResetItem::Master(_) | ResetItem::Replica { .. } | ResetItem::QueryCache => self.one_of(RELOAD),
             }),
             Statement::LockTables(tables) => tables.iter().try_for_each(|t| self.lock(t)),
-            Statement::LockInstance(_) => self.one_of(BACKUP),
+            Statement::LockInstance(_) | Statement::Backup(_) => self.one_of(BACKUP),
             Statement::ReloadTls { .. } => self.one_of(CONNECTIONS),
             Statement::Shutdown | Statement::Restart => self.one_of(SHUTDOWN),
             Statement::Component { install, .. } => {

@@ -4,6 +4,7 @@
 //! Never here: which statement goes where, or how its text came.
 
 pub mod accounts;
+mod backup;
 pub mod ddl;
 mod flush;
 mod handler;

@@ -130,6 +130,7 @@ impl Session {
                 Statement::ReplicaControl(c) => self.control_replica(granted, c).await,
                 Statement::LockTables(tables) => self.lock_tables(granted, tables).await,
                 Statement::UnlockTables => self.unlock_tables().await,
+                Statement::Backup(b) => self.backup(granted, b, sink).await,
                 Statement::LockInstance(lock) => self.lock_instance(granted, *lock).await,
                 Statement::Component { install, urns } => {
                     self.change_components(*install, urns).await

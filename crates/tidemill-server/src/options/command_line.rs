@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::backups::{self, Parsed};
 use super::cnf::{self, Setting};
 use super::known;
 use super::known_option::{Argument, Kind, Known};
@@ -17,7 +18,15 @@ Tidemill, a transactional SQL database that speaks the MySQL protocol
 usage: tidemill [serve] [OPTIONS]              serve clients
        tidemill shell [OPTIONS] [-f] [-e SQL]  run SQL on a directory, without a server; -f: go on after errors
        tidemill check [OPTIONS] [--table=S.T]  read every page and every index
-       tidemill backup [OPTIONS] --target-dir=DIR
+       tidemill backup  [CLIENT] --to=DIR|- [--since=DIR] [--throttle=MIB]
+                                               a backup of a server that goes on, all of it or what has changed
+       tidemill backup  --verify=DIR           read a backup and check all of it
+       tidemill restore DIR [DIR ...] --datadir=D [--binlogs=DIR [--until-time=UTC | --until-gtid=GTID]]
+                                               a data directory of a backup, and of those since it; - for standard input
+       tidemill replica --of=HOST[:PORT] [CLIENT] --datadir=D
+                                               a replica: a backup of the server, and where it goes on
+
+CLIENT: --server=HOST[:PORT]|SOCKET [127.0.0.1], -u, --user=NAME [root], -p, --password[=TEXT]
 
   --datadir=DIR               the database's directory            [./tidemill-data]
   -P, --port=N                TCP port                            [3306]
@@ -47,6 +56,10 @@ pub fn parse(
     files: &dyn Files,
 ) -> Result<Invocation, OptionsError> {
     let mut words = arguments.into_iter().peekable();
+    if let Some(word) = words.next_if(|word| backups::COMMANDS.contains(&word.as_str())) {
+        let parsed = backups::parse(&word, words).map_err(on_command_line)?;
+        return Ok(about_backups(parsed));
+    }
     let mut builder = Builder::default();
     if let Some(word) = words.next_if(|word| !word.starts_with('-')) {
         builder.command = subcommand(&word)?;
@@ -79,6 +92,28 @@ pub fn parse(
     Ok(builder.finish())
 }
 
+/// Options of a server mean nothing to these, but for the directory that they make.
+fn about_backups(parsed: Parsed) -> Invocation {
+    let mut options = Options::default();
+    let command = match parsed {
+        Parsed::Backup(arguments) => Command::Backup(arguments),
+        Parsed::Verify(dir) => Command::Verify(dir),
+        Parsed::Restore(arguments, datadir) => {
+            options.datadir = datadir;
+            Command::Restore(arguments)
+        }
+        Parsed::Replica(arguments, datadir) => {
+            options.datadir = datadir;
+            Command::Replica(arguments)
+        }
+    };
+    Invocation {
+        command,
+        options,
+        notices: Vec::new(),
+    }
+}
+
 fn subcommand(word: &str) -> Result<Command, OptionsError> {
     match word {
         "serve" => Ok(Command::Serve),
@@ -87,11 +122,10 @@ fn subcommand(word: &str) -> Result<Command, OptionsError> {
             force: false,
         }),
         "check" => Ok(Command::Check { table: None }),
-        "backup" => Ok(Command::Backup { target: None }),
         "help" => Ok(Command::Help),
         "version" => Ok(Command::Version),
         _ => Err(on_command_line(format!(
-            "unknown command '{word}'; there are serve, shell, check, backup"
+            "unknown command '{word}'; there are serve, shell, check, backup, restore, replica"
         ))),
     }
 }
@@ -161,7 +195,6 @@ impl Builder {
             ("execute", Command::Shell { execute, .. }) => *execute = Some(text),
             ("force", Command::Shell { force, .. }) => *force = true,
             ("table", Command::Check { table }) => *table = Some(text),
-            ("target_dir", Command::Backup { target }) => *target = Some(text.into()),
             _ => {
                 return Ok(Some(Setting {
                     name,
@@ -259,13 +292,12 @@ impl Builder {
 }
 
 /// Options with a value that are this command line's own.
-const OWN_WITH_VALUE: [&str; 6] = [
+const OWN_WITH_VALUE: [&str; 5] = [
     "defaults_file",
     "defaults_extra_file",
     "defaults_group_suffix",
     "execute",
     "table",
-    "target_dir",
 ];
 
 /// Name and value of `--name=value`, `--name`, `-xvalue` or `-x`.

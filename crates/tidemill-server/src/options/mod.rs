@@ -9,6 +9,7 @@
 //!
 //! What this module never does: read a my.cnf nobody named, read more of the data directory than that, write, print, or exit.
 
+mod backups;
 mod cnf;
 mod command_line;
 mod known;
@@ -23,6 +24,7 @@ use std::path::{Path, PathBuf};
 
 use types::Isolation;
 
+pub use backups::{BackupArguments, Client, ReplicaArguments, RestoreArguments, ServerAddress};
 pub use command_line::{USAGE, parse};
 pub use pager::FlushMethod;
 
@@ -43,11 +45,14 @@ pub enum Command {
         /// `--table`: only this one, `schema.table`.
         table: Option<String>,
     },
-    /// Copy the database to a directory, without stopping it.
-    Backup {
-        /// Directory of `--target-dir`.
-        target: Option<PathBuf>,
-    },
+    /// Take a backup of a server that goes on.
+    Backup(BackupArguments),
+    /// Read a backup and check all of it.
+    Verify(PathBuf),
+    /// Make a data directory of backups.
+    Restore(RestoreArguments),
+    /// Make a data directory of a server, as its replica.
+    Replica(ReplicaArguments),
     /// Print [`USAGE`].
     Help,
     /// Print the version.

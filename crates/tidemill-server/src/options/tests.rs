@@ -80,14 +80,11 @@ fn commands() -> Result<(), OptionsError> {
         run(&["check"], &[])?.command,
         Command::Check { table: None }
     );
-    let target = Some(PathBuf::from("/b"));
-    let backup = run(&["backup", "--target-dir=/b"], &[])?;
-    assert_eq!(backup.command, Command::Backup { target });
     assert_eq!(run(&["--help"], &[])?.command, Command::Help);
     assert_eq!(run(&["-V"], &[])?.command, Command::Version);
     assert_eq!(
         fault(&["start"], &[]),
-        "unknown command 'start'; there are serve, shell, check, backup (command line)"
+        "unknown command 'start'; there are serve, shell, check, backup, restore, replica (command line)"
     );
     assert_eq!(
         fault(&["serve", "now"], &[]),

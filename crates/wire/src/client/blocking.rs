@@ -153,6 +153,30 @@ impl Conn {
         self.query_bytes(sql.as_bytes())
     }
 
+    /// Runs SQL text and hands each row on as it comes; what `each` fails with ends it, and the connection is of no use then.
+    ///
+    /// # Errors
+    /// The server's error, of the connection, or that of `each`.
+    pub fn query_each<E: From<ClientError>>(
+        &mut self,
+        sql: &str,
+        mut each: impl FnMut(Vec<Value>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        request::query(sql.as_bytes(), self.capabilities(), &mut self.writer);
+        self.flush().map_err(E::from)?;
+        let mut reader = ResultReader::new(self.capabilities(), false);
+        loop {
+            let packet = self.next_packet().map_err(E::from)?;
+            let ended = reader.packet(packet).map_err(E::from)?;
+            if ended.is_some() {
+                return Ok(());
+            }
+            for row in reader.take_rows() {
+                each(row)?;
+            }
+        }
+    }
+
     /// As [`Conn::query`] with text in whatever character set the connection has.
     ///
     /// # Errors

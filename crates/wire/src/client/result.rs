@@ -204,6 +204,11 @@ impl ResultReader {
         }
     }
 
+    /// The rows that have come since this was asked last, of a result that has not ended: they are not in it then.
+    pub fn take_rows(&mut self) -> Vec<Vec<Value>> {
+        std::mem::take(&mut self.current.rows)
+    }
+
     fn ok(&mut self, packet: &[u8]) -> Result<Option<Vec<ResultSet>>, ClientError> {
         let ok = OkPacket::parse(packet, self.capabilities)?;
         self.current.affected_rows = ok.affected_rows;

@@ -201,6 +201,9 @@ fn who_has_nothing_does_nothing() {
         "SHOW MASTER STATUS",
         "SHOW BINARY LOGS",
         "LOCK INSTANCE FOR BACKUP",
+        "BACKUP SERVER TO CLIENT",
+        "BACKUP SERVER TO '/tmp/x'",
+        "CLONE LOCAL DATA DIRECTORY = '/tmp/x'",
         "SELECT * FROM information_schema.innodb_tablespaces",
     ] {
         assert_eq!(u.error(sql), 1227, "{sql}");
