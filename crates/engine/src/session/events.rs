@@ -77,14 +77,26 @@ impl Session {
         self.definition_event.take()
     }
 
-    /// Commits a group that goes with no change.
+    /// Commits a group that goes with no change, of a statement that has found nothing to do. Those of others who change definitions are before it or
+    /// behind it, as they were for the statement. `seen`: it has found that in this version of the catalog; false where there is another by now, and
+    /// nothing was committed.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
-    pub async fn commit_group(&mut self, group: &[u8]) -> Result<(), SqlError> {
+    /// As [`commit`](Self::commit); 1205 and 1317 while it waits for others.
+    pub async fn commit_group(
+        &mut self,
+        group: &[u8],
+        seen: Option<u64>,
+    ) -> Result<bool, SqlError> {
         debug_assert!(!self.has_changes() && !self.in_transaction());
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        if seen.is_some_and(|v| v != engine.catalog_version()) {
+            return Ok(false);
+        }
         self.leave_group(Some(group));
-        self.commit().await
+        self.commit().await?;
+        Ok(true)
     }
 
     /// The transaction's events are this group, if there is one, end and all.

@@ -59,14 +59,21 @@ pub async fn run(
     let checks = s.vars.hot().foreign_key_checks;
     s.engine.set_foreign_key_checks(checks);
     let before = s.locked.is_some().then(|| Arc::clone(s.engine.catalog()));
-    if let Some(told) = told::told_as(s, statement)? {
-        let databases: Vec<&str> = told.databases.iter().map(String::as_str).collect();
-        s.tell_definition(&told.text, &databases);
-    }
-    let done = carry_out(s, statement, sink).await;
-    let told = s.definition_told(done.is_ok()).await;
-    let done = done?;
-    told?;
+    let done = loop {
+        let seen = told::may_do_nothing(statement).then(|| s.engine.catalog_version());
+        if let Some(told) = told::told_as(s, statement)? {
+            let databases: Vec<&str> = told.databases.iter().map(String::as_str).collect();
+            s.tell_definition(&told.text, &databases);
+        }
+        let done = carry_out(s, statement, sink).await;
+        let told = s.definition_told(done.is_ok(), seen).await;
+        let done = done?;
+        if told? {
+            break done;
+        }
+        // It had nothing to do, and somebody has changed definitions before that could be told: for a replica they come first.
+        s.diagnostics.clear();
+    };
     if let Some(before) = before {
         locked::follow(s, &before, statement)?;
     }
