@@ -50,7 +50,10 @@ async fn insert(s: &mut Session, id: i64) {
 async fn groups(e: &Arc<Engine>, from: GroupPosition) -> Vec<(String, GroupPosition)> {
     static STOPS: AtomicU64 = AtomicU64::new(0);
     let stop = format!("STOP {}", STOPS.fetch_add(1, Ordering::Relaxed));
-    e.session().commit_group(stop.as_bytes(), None).await.unwrap();
+    e.session()
+        .commit_group(stop.as_bytes(), None)
+        .await
+        .unwrap();
     let mut follower = e.follow(from);
     let mut all = Vec::new();
     loop {
@@ -398,6 +401,24 @@ fn what_has_nothing_to_do_comes_where_it_had_nothing_to_do() {
         let seen = e.catalog_version();
         assert!(s.commit_group(b"behind", Some(seen)).await.unwrap());
         assert_eq!(texts(&e, from).await, ["before", "create u", "behind"]);
+    });
+}
+
+#[test]
+fn what_goes_by_other_tables_goes_by_those_of_now() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let (mut s, mut other) = (e.session(), e.session());
+        let seen = e.catalog_version();
+        other.set_definition_event(b"create u".to_vec());
+        other.create_table(def("u")).await.unwrap();
+        s.set_definition_seen(Some(seen));
+        s.set_definition_event(b"create v".to_vec());
+        assert_eq!(s.create_table(def("v")).await.unwrap_err().code, 1412);
+        assert!(e.catalog().table("s", "v").is_none());
+        s.set_definition_seen(Some(e.catalog_version()));
+        s.create_table(def("v")).await.unwrap();
+        assert_eq!(texts(&e, from).await, ["create u", "create v"]);
     });
 }
 

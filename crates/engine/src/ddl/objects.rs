@@ -32,6 +32,7 @@ impl Session {
         self.commit().await?;
         let engine = self.engine.clone();
         let _ddl = self.lock_ddl(&engine).await?;
+        self.check_definition_seen()?;
         let catalog = engine.catalog();
         if catalog.schema(&def.schema).is_none() {
             return Err(SqlError::unknown_db(&def.schema));

@@ -7,6 +7,7 @@ use base::Lsn;
 use pager::{OpError, Pins, Purpose, RecordKind};
 use std::any::Any;
 use types::SqlError;
+use types::error::codes;
 
 impl Session {
     /// Appends to the transaction's events what `fill` appends to what it is given; the transaction is begun where there is none. What is there
@@ -75,6 +76,25 @@ impl Session {
     /// Takes it back.
     pub fn take_definition_event(&mut self) -> Option<Vec<u8>> {
         self.definition_event.take()
+    }
+
+    /// The change of definitions that follows goes by what was found in this version of the catalog, beside what it changes itself: the tables of a view,
+    /// the one that another is made like. With another version by then it is error 1412.
+    pub fn set_definition_seen(&mut self, version: Option<u64>) {
+        self.definition_seen = version;
+    }
+
+    /// Under the lock of definitions: whether they are as they were found.
+    ///
+    /// # Errors
+    /// 1412.
+    pub(crate) fn check_definition_seen(&self) -> Result<(), SqlError> {
+        match self.definition_seen {
+            Some(seen) if seen != self.engine.catalog_version() => {
+                Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Commits a group that goes with no change, of a statement that has found nothing to do. Those of others who change definitions are before it or

@@ -33,6 +33,7 @@ pub(super) use alter::rebuild_as_is;
 use std::sync::Arc;
 
 use types::SqlError;
+use types::error::codes;
 
 use crate::access::Granted;
 use crate::context::Session;
@@ -65,14 +66,19 @@ pub async fn run(
             let databases: Vec<&str> = told.databases.iter().map(String::as_str).collect();
             s.tell_definition(&told.text, &databases);
         }
+        let by_others = told::goes_by_others(statement);
+        let version = s.engine.catalog_version();
+        s.engine.set_definition_seen(by_others.then_some(version));
         let done = carry_out(s, statement, sink).await;
+        s.engine.set_definition_seen(None);
         let told = s.definition_told(done.is_ok(), seen).await;
-        let done = done?;
-        if told? {
-            break done;
+        match (done, told) {
+            (Ok(done), Ok(true)) => break done,
+            (Ok(_), Err(e)) => return Err(e),
+            (Err(e), _) if !by_others || e.code != codes::ER_TABLE_DEF_CHANGED => return Err(e),
+            // Somebody has changed definitions since it has found what it goes by, or that it has nothing to do: for a replica those come first.
+            _ => s.diagnostics.clear(),
         }
-        // It had nothing to do, and somebody has changed definitions before that could be told: for a replica they come first.
-        s.diagnostics.clear();
     };
     if let Some(before) = before {
         locked::follow(s, &before, statement)?;

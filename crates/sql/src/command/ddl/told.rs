@@ -29,6 +29,15 @@ pub(super) fn may_do_nothing(statement: &Statement) -> bool {
     }
 }
 
+/// A statement that goes by tables which it does not change.
+pub(super) fn goes_by_others(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateView(_) => true,
+        Statement::CreateTable(c) => c.like.is_some(),
+        _ => false,
+    }
+}
+
 /// What is told of a statement that is about to be carried out; `None` where nobody keeps it, or nobody is to know of it.
 ///
 /// # Errors
