@@ -24,7 +24,7 @@ use super::place::Place;
 use super::queue::Taken;
 use super::row_events::{At, RowEvents};
 use super::state::Shared;
-use super::statement::{Class, Setter, classify, set_context};
+use super::statement::{Class, Setter, classify, of_mariadb, set_context};
 use super::stopped::Stopped;
 use super::store::{self, PlaceWriter};
 
@@ -384,6 +384,7 @@ impl Applier<'_> {
         let text = query.statement;
         self.begin_group(header)?;
         if text.eq_ignore_ascii_case(b"BEGIN") {
+            self.setter.of_transaction(&query.settings);
             self.open();
             return Ok(());
         }
@@ -438,10 +439,16 @@ impl Applier<'_> {
             };
             set_context(s, &context)?;
         }
-        let class = match parsed(s, query.statement) {
-            Some(statement) => classify(&statement),
+        let parsed = parsed(s, query.statement);
+        let class = match &parsed {
+            Some(statement) => classify(statement),
             // What is wrong with it is said when it runs.
             None => Class::Session,
+        };
+        let lenient = parsed.as_ref().filter(|_| maria).and_then(of_mariadb);
+        let query = &Query {
+            statement: lenient.as_deref().unwrap_or(query.statement),
+            ..query.clone()
         };
         match class {
             Class::Distributed => {
@@ -479,7 +486,7 @@ impl Applier<'_> {
         }
         let now = catalog::sum(&self.shared.instance.engine().catalog());
         let before = self.place.unfinished;
-        if before.is_some_and(|b| b != now) {
+        if before.is_some_and(|b| b != now) || before.is_some() && self.is_logged().await? {
             return Ok(());
         }
         if before.is_none() {
@@ -499,6 +506,16 @@ impl Applier<'_> {
             }
             Ok(()) => Ok(()),
         }
+    }
+
+    /// Whether the transaction that is being applied is in this server's own binary log. A statement that changes no definition leaves nothing else: to
+    /// carry it out twice would be two transactions there, the second with a name of its own.
+    async fn is_logged(&self) -> Result<bool, Stopped> {
+        let (Some(gtid), Some(log)) = (self.group.gtid, self.shared.instance.binary_log()) else {
+            return Ok(false);
+        };
+        log.wait_shown().await?;
+        Ok(log.executed().has(gtid))
     }
 
     async fn run(&mut self, query: &Query<'_>) -> Result<(), Stopped> {
