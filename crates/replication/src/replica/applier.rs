@@ -130,12 +130,8 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
             Ok(()) => {}
             Err(Stopped::Asked | Stopped::Until) => return Ok(()),
             Err(Stopped::Failed(e)) => {
-                let temporary = matches!(
-                    e.code,
-                    codes::ER_LOCK_DEADLOCK | codes::ER_LOCK_WAIT_TIMEOUT
-                );
                 tries += 1;
-                if !temporary || tries > shared.variable("replica_transaction_retries") {
+                if !is_temporary(&e) || tries > shared.variable("replica_transaction_retries") {
                     return Err(e);
                 }
                 shared.state().retries += 1;
@@ -486,7 +482,10 @@ impl Applier<'_> {
         }
         let now = catalog::sum(&self.shared.instance.engine().catalog());
         let before = self.place.unfinished;
-        if before.is_some_and(|b| b != now) || before.is_some() && self.is_logged().await? {
+        if before.is_some_and(|b| b != now) {
+            return Ok(());
+        }
+        if before.is_some() && catalog::is_logged(&self.shared.instance, self.group.gtid).await? {
             return Ok(());
         }
         if before.is_none() {
@@ -506,16 +505,6 @@ impl Applier<'_> {
             }
             Ok(()) => Ok(()),
         }
-    }
-
-    /// Whether the transaction that is being applied is in this server's own binary log. A statement that changes no definition leaves nothing else: to
-    /// carry it out twice would be two transactions there, the second with a name of its own.
-    async fn is_logged(&self) -> Result<bool, Stopped> {
-        let (Some(gtid), Some(log)) = (self.group.gtid, self.shared.instance.binary_log()) else {
-            return Ok(false);
-        };
-        log.wait_shown().await?;
-        Ok(log.executed().has(gtid))
     }
 
     async fn run(&mut self, query: &Query<'_>) -> Result<(), Stopped> {

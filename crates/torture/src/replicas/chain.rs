@@ -199,7 +199,7 @@ impl Node {
     }
 
     /// Waits until all is applied that its source has now.
-    pub fn catch_up(&self, source: &Node) -> Outcome<Duration> {
+    pub fn reach_end_of(&self, source: &Node) -> Outcome<Duration> {
         let begun = Instant::now();
         let (file, position) = source.written()?;
         let wanted = source.is_ours().then(|| source.executed()).transpose()?;

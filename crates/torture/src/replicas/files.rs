@@ -10,6 +10,26 @@ use std::process::Command;
 /// What stands in a file's first event of whether it is in use: it is cleared when the file is ended, or found after a crash.
 const IN_USE: std::ops::Range<usize> = 21..23;
 
+/// Kinds of events.
+const ROTATE: u8 = 4;
+const FORMAT_DESCRIPTION: u8 = 15;
+const PREVIOUS_GTIDS: u8 = 35;
+
+/// The whole events of a file: where each begins, and its kind.
+fn events(file: &[u8]) -> Vec<(usize, u8)> {
+    let mut found = Vec::new();
+    let mut at = 4;
+    while let Some(size) = file.get(at + 9..at + 13) {
+        let size = u32::from_le_bytes([size[0], size[1], size[2], size[3]]) as usize;
+        if size < 19 || at + size > file.len() {
+            break;
+        }
+        found.push((at, file[at + 4]));
+        at += size;
+    }
+    found
+}
+
 /// The names of the files of a binary log, in order.
 fn files(dir: &Path) -> Outcome<Vec<PathBuf>> {
     let entries = std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
@@ -42,6 +62,25 @@ impl Kept {
             kept.0.insert(path, bytes);
         }
         Ok(kept)
+    }
+
+    /// Without what nobody was shown yet: the event that ends a file, and the file behind it, may be written before it is durable that there is such a
+    /// file. Where a user has asked for it (FLUSH BINARY LOGS), it may come to nothing.
+    pub fn shown(mut self) -> Kept {
+        let heads = [FORMAT_DESCRIPTION, PREVIOUS_GTIDS];
+        if let Some(last) = self.0.last_entry()
+            && events(last.get())
+                .iter()
+                .all(|(_, kind)| heads.contains(kind))
+        {
+            last.remove();
+        }
+        if let Some(mut last) = self.0.last_entry()
+            && let Some(&(at, ROTATE)) = events(last.get()).last()
+        {
+            last.get_mut().truncate(at);
+        }
+        self
     }
 
     /// Bytes of all.
@@ -103,6 +142,24 @@ mod tests {
                 .map(|(n, b)| (PathBuf::from(n), b.to_vec()))
                 .collect(),
         )
+    }
+
+    #[test]
+    fn what_was_not_shown_may_go() {
+        let event = |kind: u8| {
+            let mut event = vec![0; 19];
+            (event[4], event[9]) = (kind, 19);
+            event
+        };
+        let file = |kinds: &[u8]| {
+            let events = kinds.iter().flat_map(|k| event(*k));
+            [b"\xfebin".to_vec(), events.collect()].concat()
+        };
+        let (whole, open) = (file(&[15, 35, 33, 2, 4]), file(&[15, 35, 33, 2]));
+        let begun = kept(&[("1", &whole), ("2", &file(&[15, 35]))]);
+        assert_eq!(begun.shown().0, kept(&[("1", &open)]).0);
+        let filled = [("1", &whole[..]), ("2", &open)];
+        assert_eq!(kept(&filled).shown().0, kept(&filled).0);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod words;
 
 use chain::{Node, Way};
 use clap::builder::PossibleValue;
+use files::Kept;
 use harness::rng::{self, Rng};
 use harness::scratch::Scratch;
 use harness::server::Kind;
@@ -311,6 +312,7 @@ impl<'o> Series<'o> {
         node.kill()?;
         self.kills[which] += 1;
         let before = node.is_ours().then(|| node.files()).transpose()?;
+        let before = before.map(Kept::shown);
         if self.rng.one_in(3) {
             // The kill lands in the recovery itself, or soon after it.
             let mut again = node.setup.spawn()?;
@@ -362,7 +364,7 @@ impl<'o> Series<'o> {
     /// All have what the source has.
     fn compare(&mut self) -> Outcome<()> {
         for at in 0..2 {
-            let took = self.nodes[at + 1].catch_up(&self.nodes[at])?;
+            let took = self.nodes[at + 1].reach_end_of(&self.nodes[at])?;
             self.slowest = self.slowest.max(took);
         }
         let ours: Vec<&Node> = self.nodes.iter().filter(|n| n.is_ours()).collect();
