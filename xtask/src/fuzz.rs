@@ -11,6 +11,8 @@ use std::process::{Command, Stdio};
 const TARGETS: &[(&str, u32)] = &[
     ("packets", 4096),
     ("auth", 4096),
+    ("binlog_events", 4096),
+    ("dump_requests", 1024),
     ("sql_text", 4096),
     ("page", 2048),
     ("compressed", 4096),

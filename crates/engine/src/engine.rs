@@ -168,8 +168,7 @@ pub struct Engine {
     pub(crate) auto_lock_mode: AtomicU8,
     pub(crate) flusher: Flusher,
     pub(crate) stopping: AtomicBool,
-    pub(crate) tasks: AtomicU32,
-    pub(crate) task_ended: Event,
+    tasks: Arc<Tasks>,
     /// See [`Engine::keep`]; none once the engine has stopped.
     kept: Mutex<Option<Vec<Box<dyn Unfinished>>>>,
 }
@@ -225,8 +224,7 @@ impl Engine {
             auto_lock_mode: AtomicU8::new(2),
             flusher: Flusher::default(),
             stopping: AtomicBool::new(false),
-            tasks: AtomicU32::new(0),
-            task_ended: Event::new(),
+            tasks: Arc::default(),
             kept: Mutex::new(Some(Vec::new())),
         }
     }
@@ -350,8 +348,8 @@ impl Engine {
 
     /// A task that the engine's end waits for.
     fn counted(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) -> Task {
-        self.tasks.fetch_add(1, Ordering::AcqRel);
-        let running = Running(self.clone());
+        self.tasks.running.fetch_add(1, Ordering::AcqRel);
+        let running = Running(self.tasks.clone());
         Box::pin(async move {
             let _running = running;
             task.await;
@@ -466,8 +464,10 @@ impl Engine {
         self.flusher.event.fire();
         self.purge.event.fire();
         self.sampling.event.fire();
-        self.task_ended
-            .wait_for(|| (self.tasks.load(Ordering::Acquire) == 0).then_some(()))
+        let tasks = &self.tasks;
+        tasks
+            .ended
+            .wait_for(|| (tasks.running.load(Ordering::Acquire) == 0).then_some(()))
             .await;
     }
 
@@ -535,12 +535,20 @@ impl Engine {
     }
 }
 
-/// A background task: counted until it ends, however it ends.
-struct Running(Arc<Engine>);
+/// The background tasks.
+#[derive(Default)]
+struct Tasks {
+    running: AtomicU32,
+    ended: Event,
+}
+
+/// A background task: counted until it ends, however it ends. It has not got the engine, whose directory may be opened again as soon as the last
+/// has told that it has ended.
+struct Running(Arc<Tasks>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.tasks.fetch_sub(1, Ordering::AcqRel);
-        self.0.task_ended.fire();
+        self.0.running.fetch_sub(1, Ordering::AcqRel);
+        self.0.ended.fire();
     }
 }

@@ -164,7 +164,12 @@ impl Engine {
         GroupPosition::at(self.complete())
     }
 
-    /// Behind the last group that was committed since the start; none: there was none.
+    /// Groups up to there were there at the start.
+    pub fn had_groups_until(&self, end: Lsn) {
+        self.events.set_committed(end);
+    }
+
+    /// Behind the last group that was committed; none: there was none since the start, and nobody has said that there were some before.
     pub fn groups_committed(&self) -> Lsn {
         self.events.committed()
     }

@@ -50,7 +50,10 @@ async fn insert(s: &mut Session, id: i64) {
 async fn groups(e: &Arc<Engine>, from: GroupPosition) -> Vec<(String, GroupPosition)> {
     static STOPS: AtomicU64 = AtomicU64::new(0);
     let stop = format!("STOP {}", STOPS.fetch_add(1, Ordering::Relaxed));
-    e.session().commit_group(stop.as_bytes()).await.unwrap();
+    e.session()
+        .commit_group(stop.as_bytes(), None)
+        .await
+        .unwrap();
     let mut follower = e.follow(from);
     let mut all = Vec::new();
     loop {
@@ -385,6 +388,64 @@ fn the_log_is_kept_for_its_readers() {
 }
 
 #[test]
+fn what_has_nothing_to_do_comes_where_it_had_nothing_to_do() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let (mut s, mut other) = (e.session(), e.session());
+        let seen = e.catalog_version();
+        assert!(s.commit_group(b"before", Some(seen)).await.unwrap());
+        other.set_definition_event(b"create u".to_vec());
+        other.create_table(def("u")).await.unwrap();
+        // Of what it has found before, nothing may be told behind that.
+        assert!(!s.commit_group(b"late", Some(seen)).await.unwrap());
+        let seen = e.catalog_version();
+        assert!(s.commit_group(b"behind", Some(seen)).await.unwrap());
+        assert_eq!(texts(&e, from).await, ["before", "create u", "behind"]);
+    });
+}
+
+#[test]
+fn what_goes_by_other_tables_goes_by_those_of_now() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let (mut s, mut other) = (e.session(), e.session());
+        let seen = e.catalog_version();
+        other.set_definition_event(b"create u".to_vec());
+        other.create_table(def("u")).await.unwrap();
+        s.set_definition_seen(Some(seen));
+        s.set_definition_event(b"create v".to_vec());
+        assert_eq!(s.create_table(def("v")).await.unwrap_err().code, 1412);
+        assert!(e.catalog().table("s", "v").is_none());
+        s.set_definition_seen(Some(e.catalog_version()));
+        s.create_table(def("v")).await.unwrap();
+        assert_eq!(texts(&e, from).await, ["create u", "create v"]);
+    });
+}
+
+#[test]
+fn tables_are_dropped_all_or_none_and_so_it_is_told() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let mut s = e.session();
+        let names = [("s".into(), "t".into()), ("s".into(), "gone".into())];
+        s.set_definition_event(b"drop t, gone".to_vec());
+        let refused = s.drop_tables(&names, false).await.unwrap_err();
+        assert_eq!(
+            (refused.code, &*refused.message),
+            (1051, "Unknown table 's.gone'")
+        );
+        assert!(s.take_definition_event().is_some());
+        assert!(e.catalog().table("s", "t").is_some());
+        let views = [("s".into(), "no view".into())];
+        assert_eq!(s.drop_views(&views, false).await.unwrap_err().code, 1051);
+        s.set_definition_event(b"drop if there".to_vec());
+        s.drop_tables(&names, true).await.unwrap();
+        assert!(e.catalog().table("s", "t").is_none());
+        assert_eq!(texts(&e, from).await, ["drop if there"]);
+    });
+}
+
+#[test]
 fn a_change_of_definitions_leaves_its_statement_if_it_takes_place() {
     let (_, e, from) = filled();
     block_on(async {
@@ -413,7 +474,7 @@ fn a_change_of_definitions_leaves_its_statement_if_it_takes_place() {
         s.rename_tables(&[names]).await.unwrap();
         said(&mut s, "drop v, t");
         let names = [("s".into(), "v".into()), ("s".into(), "t".into())];
-        s.drop_tables(&names).await.unwrap();
+        s.drop_tables(&names, true).await.unwrap();
         said(&mut s, "drop schema");
         s.drop_schema("s").await.unwrap();
         let expected = [

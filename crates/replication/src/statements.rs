@@ -24,14 +24,20 @@ pub struct ServerLog {
     pub replicas: Arc<Replicas>,
 }
 
+/// Bytes of a file that are read for SHOW BINLOG EVENTS before others get their turn.
+const PORTION: u64 = 256 << 10;
+
 /// The error of a task that cannot go on.
 fn stopped(why: &str) -> SqlError {
     SqlError::internal(&format!("the binary log: {why}"))
 }
 
 impl ServerLog {
-    /// Waits until all is shown that was committed by now; gives the position behind it.
-    async fn caught_up(&self) -> Result<Lsn, SqlError> {
+    /// Waits until all is shown that was committed by now, before the start included; gives the position behind it.
+    ///
+    /// # Errors
+    /// Why it will not be.
+    pub async fn caught_up(&self) -> Result<Lsn, SqlError> {
         let lsn = self.engine.groups_durable().await?;
         self.log.wait_read(lsn).await.map_err(|e| stopped(&e))?;
         Ok(lsn)
@@ -122,9 +128,9 @@ impl sql::binary_log::BinaryLog for ServerLog {
 
     fn events(
         &self,
-        asked: &EventsAsked,
+        mut asked: EventsAsked,
         may: &mut dyn FnMut(usize) -> Result<(), SqlError>,
-    ) -> Result<Vec<EventRow>, SqlError> {
+    ) -> Result<(Vec<EventRow>, Option<EventsAsked>), SqlError> {
         let refused = |why: &str| SqlError::binlog_command("SHOW BINLOG EVENTS", why);
         let names = self.log.names();
         let number = match &asked.file {
@@ -138,31 +144,45 @@ impl sql::binary_log::BinaryLog for ServerLog {
         let file = self.log.open_file(number).map_err(wrong)?;
         let head = read_head(&*file).map_err(wrong)?;
         let from = asked.from.max(FIRST_POSITION);
-        let mut reader = EventReader::new(file, FIRST_POSITION);
-        let (mut rows, mut skip) = (Vec::new(), asked.skip);
-        let mut checksum = Checksum::Crc32;
+        let begin = asked.read.unwrap_or(FIRST_POSITION);
+        let mut reader = EventReader::new(file, begin);
+        let mut rows = Vec::new();
+        // The first is the one that says whether the others have one.
+        let mut checksum = match asked.read {
+            Some(_) => head.checksum,
+            None => Checksum::Crc32,
+        };
         loop {
             let position = reader.position();
-            if position < from && from < size {
-                // An event begins where one has ended: nothing else is looked for.
-            } else if position > from && rows.is_empty() && skip == asked.skip {
-                return Err(refused("Wrong offset or I/O error"));
-            }
             if rows.len() as u64 >= asked.most {
                 break;
             }
+            if position - begin > PORTION {
+                asked.file = Some(names.name(number));
+                asked.read = Some(position);
+                asked.most -= rows.len() as u64;
+                return Ok((rows, Some(asked)));
+            }
             let Some((_, bytes)) = reader.next(size).map_err(wrong)? else {
-                break;
+                // An event begins where one has ended: nothing else is looked for.
+                match position < from && from < size {
+                    true => return Err(refused("Wrong offset or I/O error")),
+                    false => break,
+                }
             };
             may(0)?;
+            let end = position + bytes.len() as u64;
+            if position < from && from < end {
+                return Err(refused("Wrong offset or I/O error"));
+            }
             let event = Event::read(bytes, checksum);
             checksum = head.checksum;
             if position < from {
                 continue;
             }
             let event = event.map_err(|_| refused("Wrong offset or I/O error"))?;
-            if skip > 0 {
-                skip -= 1;
+            if asked.skip > 0 {
+                asked.skip -= 1;
                 continue;
             }
             let row = EventRow {
@@ -170,13 +190,13 @@ impl sql::binary_log::BinaryLog for ServerLog {
                 position,
                 kind: describe::kind_name(event.header.kind),
                 server_id: event.header.server_id,
-                end: position + bytes.len() as u64,
+                end,
                 info: describe::info(&event),
             };
             may(size_of::<EventRow>() + row.file.len() + row.info.len())?;
             rows.push(row);
         }
-        Ok(rows)
+        Ok((rows, None))
     }
 
     fn end_behind(&self, lsn: Lsn) -> Waiting<'_, LogEnd> {

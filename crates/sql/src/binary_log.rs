@@ -35,6 +35,8 @@ pub struct EventsAsked {
     pub file: Option<String>,
     /// From this position on.
     pub from: u64,
+    /// Read up to here already: [`BinaryLog::events`] goes on there.
+    pub read: Option<u64>,
     /// So many are left out.
     pub skip: u64,
     /// At most so many.
@@ -100,15 +102,16 @@ pub trait BinaryLog: Send + Sync {
     fn wait_for(&self, set: GtidSet) -> Waiting<'_, ()>;
     /// Changes the files.
     fn change(&self, change: LogChange) -> Waiting<'_, ()>;
-    /// The events of a file. `may` is asked for each event that is read, with the bytes that are kept of it.
+    /// Some events of a file, and what is left to be asked for; `None`: there are no more. `may` is asked for each event that is read, with the bytes
+    /// that are kept of it.
     ///
     /// # Errors
     /// 1220: there is no such file, no event begins there, or the file cannot be read; what `may` fails with.
     fn events(
         &self,
-        asked: &EventsAsked,
+        asked: EventsAsked,
         may: &mut dyn FnMut(usize) -> Result<(), SqlError>,
-    ) -> Result<Vec<EventRow>, SqlError>;
+    ) -> Result<(Vec<EventRow>, Option<EventsAsked>), SqlError>;
     /// Waits until all is shown that was committed before `lsn`, and says what all is then.
     fn end_behind(&self, lsn: Lsn) -> Waiting<'_, LogEnd>;
     /// The replicas that are connected.

@@ -107,11 +107,14 @@ pub(crate) fn begin(
     globals.set_fact("log_bin_basename", path(&names.basename()));
     globals.set_fact("log_bin_index", path(names.index()));
     let asked = Arc::clone(&globals);
+    let log_end = engine.end_of_groups().from;
+    // What was committed before a crash is waited for as what is committed from now on.
+    engine.had_groups_until(log_end);
     let options = OpenLog {
         names: names.clone(),
         settings: settings(&globals, sid),
         log_start: engine.oldest_log(),
-        log_end: engine.end_of_groups().from,
+        log_end,
         expire: Arc::new(move || expire(&asked)),
     };
     let opened =

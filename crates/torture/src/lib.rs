@@ -18,6 +18,7 @@ mod isolation;
 mod ledger;
 mod power_cuts;
 mod privileges;
+mod replicas;
 mod slt;
 
 use harness::step::{self, Outcome};
@@ -46,6 +47,8 @@ pub enum Command {
     Hostile(hostile::Options),
     /// kill -9 under load; nothing acknowledged is lost.
     Crash(crash::Options),
+    /// A source, a replica, and a replica of that: random changes, kill -9 of each, all the same in the end.
+    Replicas(replicas::Options),
     /// The server on a file system that forgets at a power cut what was not synced.
     PowerCuts(power_cuts::Options),
     /// Single bits flipped in every kind of file, the log cut at every byte of its end.
@@ -73,6 +76,7 @@ impl Command {
             Command::Privileges(options) => privileges::command(options),
             Command::Hostile(options) => hostile::command(options),
             Command::Crash(options) => crash::command(options),
+            Command::Replicas(options) => replicas::command(options),
             Command::PowerCuts(options) => power_cuts::command(options),
             Command::Damage(options) => damage::command(options),
             Command::FullDisk(options) => full_disk::command(options),
@@ -102,6 +106,7 @@ pub fn share(rounds: u32, seed: u64) -> Outcome<()> {
     dumps::short()?;
     clients::short()?;
     crash::short(rounds, seed)?;
+    replicas::short(seed)?;
     few_files::short(seed)?;
     isolation::short(seed)?;
     hostile::short()?;

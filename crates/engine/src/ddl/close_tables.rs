@@ -127,7 +127,7 @@ impl Session {
     ///
     /// # Errors
     /// 1223: the session itself has locked it for reading; 1205, 1317.
-    pub(super) async fn lock_ddl<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
+    pub(crate) async fn lock_ddl<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
         // Its own lock of the server stays as long as the statement runs.
         self.may_change_definitions()?;
         let may = || matches!(self.may_change_definitions(), Ok(true));

@@ -18,50 +18,57 @@ impl Session {
     /// As [`Session::drop_tables`]; 1051: it does not exist.
     pub async fn drop_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         let all = [(schema.to_owned(), name.to_owned())];
-        match self.drop_tables(&all).await? {
-            0 => Err(SqlError::bad_table(&format!("{schema}.{name}"))),
-            _ => Ok(()),
-        }
+        self.drop_tables(&all, false).await
     }
 
-    /// Drops tables, all or none; those that do not exist are passed over. Gives how many there were.
+    /// Drops tables, all or none. `if_exists`: those that do not exist are passed over.
     ///
     /// # Errors
-    /// 3730: a table that stays refers to one of them. 1205 and 1317 while it waits for others; what the storage fails with.
-    pub async fn drop_tables(&mut self, names: &[TableName]) -> Result<usize, SqlError> {
+    /// 1051: some do not exist, and none is dropped. 3730: a table that stays refers to one of them. 1205 and 1317 while it waits for others;
+    /// what the storage fails with.
+    pub async fn drop_tables(
+        &mut self,
+        names: &[TableName],
+        if_exists: bool,
+    ) -> Result<(), SqlError> {
         self.commit().await?;
         let mut patience = self.patience();
-        loop {
-            if let Some(gone) = self.drop_tables_once(names, &mut patience).await? {
-                return Ok(gone);
-            }
-        }
+        while !self
+            .drop_tables_once(names, if_exists, &mut patience)
+            .await?
+        {}
+        Ok(())
     }
 
     async fn drop_tables_once(
         &mut self,
         names: &[TableName],
+        if_exists: bool,
         patience: &mut Patience,
-    ) -> Result<Option<usize>, SqlError> {
+    ) -> Result<bool, SqlError> {
         let engine = self.engine.clone();
         let ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
+        // Whoever has looked before may have seen one that has gone since.
+        let is_there = |n: &TableName| {
+            catalog.table(&n.0, &n.1).is_some() || catalog.tables_without_file.contains_key(n)
+        };
+        if !if_exists {
+            super::must_exist(names, is_there)?;
+        }
         may_drop(&catalog, names, self.foreign_key_checks)?;
         let gone = names.iter().filter_map(|(s, t)| catalog.table(s, t));
         let gone: Vec<Arc<Table>> = gone.collect();
         let failed = FailedRollbacks::DoNotCount;
         let closed = self.close_first(ddl, &gone, failed, patience).await?;
         let Some(_closed) = closed else {
-            return Ok(None);
+            return Ok(false);
         };
-        let mut lost = 0;
         for (schema, name) in names {
-            if self.drop_lost(schema, name).await? {
-                lost += 1;
-            }
+            self.drop_lost(schema, name).await?;
         }
         if gone.is_empty() {
-            return Ok(Some(lost));
+            return Ok(true);
         }
         let rows = gone.iter().map(|t| RowChange::Remove(table_row(&t.def)));
         let event = self.take_definition_event();
@@ -78,11 +85,11 @@ impl Session {
             engine.drop_file(t.space_id());
         }
         engine.roll_back_kept();
-        Ok(Some(lost + gone.len()))
+        Ok(true)
     }
 
-    /// Drops a table whose file is missing or unreadable; false where it is none.
-    async fn drop_lost(&mut self, schema: &str, name: &str) -> Result<bool, SqlError> {
+    /// Drops a table whose file is missing or unreadable, if it is one.
+    async fn drop_lost(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         let engine = self.engine.clone();
         let lost = engine
             .catalog()
@@ -102,8 +109,7 @@ impl Session {
             if engine.pager().spaces().iter().all(|s| s.path() != path) {
                 let _ = engine.environment().disk.remove_file(&path);
             }
-            return Ok(true);
         }
-        Ok(false)
+        Ok(())
     }
 }

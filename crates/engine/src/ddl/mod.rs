@@ -36,3 +36,19 @@ pub(crate) use paths::{catalog_path, schema_dir, table_path};
 pub use rewrite::{Keys, Reshape, Rewrite};
 pub(crate) use runs::remove_left as remove_left_runs;
 pub use unfinished::UNFINISHED;
+
+/// Whether all of these are there.
+///
+/// # Errors
+/// 1051, with the names of those that are not.
+fn must_exist(
+    names: &[row_change::TableName],
+    is_there: impl Fn(&row_change::TableName) -> bool,
+) -> Result<(), types::SqlError> {
+    let missing = names.iter().filter(|n| !is_there(n));
+    let missing: Vec<String> = missing.map(|(s, t)| format!("{s}.{t}")).collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(types::SqlError::bad_table(&missing.join(","))),
+    }
+}

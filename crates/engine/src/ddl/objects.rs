@@ -32,6 +32,7 @@ impl Session {
         self.commit().await?;
         let engine = self.engine.clone();
         let _ddl = self.lock_ddl(&engine).await?;
+        self.check_definition_seen()?;
         let catalog = engine.catalog();
         if catalog.schema(&def.schema).is_none() {
             return Err(SqlError::unknown_db(&def.schema));
@@ -59,25 +60,32 @@ impl Session {
         Ok(())
     }
 
-    /// Drops views, all or none; those that do not exist are passed over. Gives how many there were.
+    /// Drops views, all or none. `if_exists`: those that do not exist are passed over.
     ///
     /// # Errors
-    /// 1205 and 1317 while it waits for others; what the storage fails with.
-    pub async fn drop_views(&mut self, names: &[TableName]) -> Result<usize, SqlError> {
+    /// 1051: some do not exist, and none is dropped. 1205 and 1317 while it waits for others; what the storage fails with.
+    pub async fn drop_views(
+        &mut self,
+        names: &[TableName],
+        if_exists: bool,
+    ) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
         let _ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
+        if !if_exists {
+            super::must_exist(names, |(s, n)| catalog.view(s, n).is_some())?;
+        }
         let gone = names.iter().filter_map(|(s, n)| catalog.view(s, n));
         let gone: Vec<Arc<ObjectDef>> = gone.cloned().collect();
         if gone.is_empty() {
-            return Ok(0);
+            return Ok(());
         }
         let rows = gone.iter().map(|o| RowChange::Remove(object_row(o)));
         let event = self.take_definition_event();
         engine.change_rows_and_tell(rows.collect(), event).await?;
         engine.change_catalog(|c| gone.iter().for_each(|o| c.remove_object(o)));
-        Ok(gone.len())
+        Ok(())
     }
 }
 

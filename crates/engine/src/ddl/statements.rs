@@ -146,6 +146,7 @@ impl Session {
     ) -> Result<bool, SqlError> {
         let engine = self.engine.clone();
         let ddl = self.lock_ddl(&engine).await?;
+        self.check_definition_seen()?;
         let catalog = engine.catalog();
         let Some(s) = catalog.schema(&def.schema) else {
             return Err(SqlError::unknown_db(&def.schema));

@@ -7,6 +7,7 @@ use base::Lsn;
 use pager::{OpError, Pins, Purpose, RecordKind};
 use std::any::Any;
 use types::SqlError;
+use types::error::codes;
 
 impl Session {
     /// Appends to the transaction's events what `fill` appends to what it is given; the transaction is begun where there is none. What is there
@@ -77,14 +78,45 @@ impl Session {
         self.definition_event.take()
     }
 
-    /// Commits a group that goes with no change.
+    /// The change of definitions that follows goes by what was found in this version of the catalog, beside what it changes itself: the tables of a view,
+    /// the one that another is made like. With another version by then it is error 1412.
+    pub fn set_definition_seen(&mut self, version: Option<u64>) {
+        self.definition_seen = version;
+    }
+
+    /// Under the lock of definitions: whether they are as they were found.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
-    pub async fn commit_group(&mut self, group: &[u8]) -> Result<(), SqlError> {
+    /// 1412.
+    pub(crate) fn check_definition_seen(&self) -> Result<(), SqlError> {
+        match self.definition_seen {
+            Some(seen) if seen != self.engine.catalog_version() => {
+                Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Commits a group that goes with no change, of a statement that has found nothing to do. Those of others who change definitions are before it or
+    /// behind it, as they were for the statement. `seen`: it has found that in this version of the catalog; false where there is another by now, and
+    /// nothing was committed.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit); 1205 and 1317 while it waits for others.
+    pub async fn commit_group(
+        &mut self,
+        group: &[u8],
+        seen: Option<u64>,
+    ) -> Result<bool, SqlError> {
         debug_assert!(!self.has_changes() && !self.in_transaction());
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        if seen.is_some_and(|v| v != engine.catalog_version()) {
+            return Ok(false);
+        }
         self.leave_group(Some(group));
-        self.commit().await
+        self.commit().await?;
+        Ok(true)
     }
 
     /// The transaction's events are this group, if there is one, end and all.

@@ -141,6 +141,8 @@ pub struct Session {
     events: EventBuffer,
     /// What the next change of definitions leaves for them.
     pub(crate) definition_event: Option<Vec<u8>>,
+    /// In which version of the catalog was found what a change of definitions goes by.
+    pub(crate) definition_seen: Option<u64>,
     /// Its transaction was prepared, by somebody, and it is to end it: the name, the rows written, the beginning.
     ending: Option<(EndingBranch, u64, i64)>,
     pub(crate) change: Change,
@@ -202,6 +204,7 @@ impl Session {
             undo_reservation,
             events,
             definition_event: None,
+            definition_seen: None,
             ending: None,
             change: Change::default(),
             catalog_of: catalog.version,

@@ -52,7 +52,8 @@ impl Replicas {
         self.registered.lock().values().cloned().collect()
     }
 
-    /// A replica is to be sent events: whoever was sent them under its name is not any more.
+    /// A replica is to be sent events: whoever was sent them under its name is not any more. Who has come later has the name: a replica that has left
+    /// its connection for another may have asked on both, and what was asked on the first may be read last.
     pub fn begin(self: &Arc<Self>, connection: u64, server_id: u32, uuid: &str) -> Turn {
         let dumping = Arc::new(Dumping {
             server_id,
@@ -61,14 +62,15 @@ impl Replicas {
             file: AtomicU32::new(u32::MAX),
         });
         let mut all = self.dumping.lock();
-        for other in all.values() {
+        for (of, other) in all.iter() {
             let same = match uuid.is_empty() {
                 false => other.uuid == uuid,
                 // 0 is no replica, but a program that reads: of those there may be many.
                 true => server_id != 0 && other.uuid.is_empty() && other.server_id == server_id,
             };
             if same {
-                other.replaced.store(true, Ordering::Release);
+                let replaced = if *of > connection { &dumping } else { other };
+                replaced.replaced.store(true, Ordering::Release);
             }
         }
         all.insert(connection, dumping.clone());

@@ -279,3 +279,14 @@ fn files_begun_anew_end_a_dump() {
     assert!(log.feed().with(|v| dump.has_more(v)));
     assert_eq!(dump.step(&mut |_| {}).err().unwrap().code, 1236);
 }
+
+#[test]
+fn who_has_come_last_has_the_name_whoever_asks_last() {
+    let replicas = Arc::<Replicas>::default();
+    let first = replicas.begin(4, 2, "u");
+    let last = replicas.begin(6, 2, "u");
+    assert!(first.is_over() && !last.is_over());
+    let late = replicas.begin(5, 2, "u");
+    assert!(late.is_over() && !last.is_over());
+    assert!(!replicas.begin(3, 2, "v").is_over());
+}

@@ -24,7 +24,7 @@ use super::place::Place;
 use super::queue::Taken;
 use super::row_events::{At, RowEvents};
 use super::state::Shared;
-use super::statement::{Class, Setter, classify, set_context};
+use super::statement::{Class, Setter, classify, of_mariadb, set_context};
 use super::stopped::Stopped;
 use super::store::{self, PlaceWriter};
 
@@ -130,12 +130,8 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
             Ok(()) => {}
             Err(Stopped::Asked | Stopped::Until) => return Ok(()),
             Err(Stopped::Failed(e)) => {
-                let temporary = matches!(
-                    e.code,
-                    codes::ER_LOCK_DEADLOCK | codes::ER_LOCK_WAIT_TIMEOUT
-                );
                 tries += 1;
-                if !temporary || tries > shared.variable("replica_transaction_retries") {
+                if !is_temporary(&e) || tries > shared.variable("replica_transaction_retries") {
                     return Err(e);
                 }
                 shared.state().retries += 1;
@@ -384,6 +380,7 @@ impl Applier<'_> {
         let text = query.statement;
         self.begin_group(header)?;
         if text.eq_ignore_ascii_case(b"BEGIN") {
+            self.setter.of_transaction(&query.settings);
             self.open();
             return Ok(());
         }
@@ -438,10 +435,16 @@ impl Applier<'_> {
             };
             set_context(s, &context)?;
         }
-        let class = match parsed(s, query.statement) {
-            Some(statement) => classify(&statement),
+        let parsed = parsed(s, query.statement);
+        let class = match &parsed {
+            Some(statement) => classify(statement),
             // What is wrong with it is said when it runs.
             None => Class::Session,
+        };
+        let lenient = parsed.as_ref().filter(|_| maria).and_then(of_mariadb);
+        let query = &Query {
+            statement: lenient.as_deref().unwrap_or(query.statement),
+            ..query.clone()
         };
         match class {
             Class::Distributed => {
@@ -480,6 +483,9 @@ impl Applier<'_> {
         let now = catalog::sum(&self.shared.instance.engine().catalog());
         let before = self.place.unfinished;
         if before.is_some_and(|b| b != now) {
+            return Ok(());
+        }
+        if before.is_some() && catalog::is_logged(&self.shared.instance, self.group.gtid).await? {
             return Ok(());
         }
         if before.is_none() {

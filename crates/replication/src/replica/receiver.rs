@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use sql::context::replica::{LogPlace, Receiving};
+use types::gtid::GtidSet;
 use wire::binlog::control::{Heartbeat, Rotate, Transaction};
 use wire::binlog::format::Format;
 use wire::binlog::frame::{Checksum, Event};
@@ -295,8 +296,25 @@ impl Receiver<'_> {
             return link.dump(own, "", FIRST as u32);
         }
         let mut set = Vec::new();
-        place.gtids.encode(&mut set);
+        self.executed(place)?.encode(&mut set);
         link.dump_gtid(own, &set)
+    }
+
+    /// What is not to be sent: what was applied, and what this server has done otherwise, from a backup or under another source. A change of definitions
+    /// that may be half done has to come again, though its statement is in the log.
+    fn executed(&self, place: &Place) -> Result<GtidSet, Broken> {
+        let mut all = place.gtids.clone();
+        if place.unfinished.is_none()
+            && let Some(log) = self.shared.instance.binary_log()
+        {
+            base::block_on(log.wait_shown()).map_err(|e| Broken {
+                number: e.code,
+                message: e.message,
+                by_server: false,
+            })?;
+            all.add_set(&log.executed());
+        }
+        Ok(all)
     }
 
     fn received(&self, place: &LogPlace) {

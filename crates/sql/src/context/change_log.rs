@@ -73,13 +73,18 @@ impl Session {
     }
 
     /// The change is over: where it had nothing to do and its statement is kept all the same, it is committed by itself; after an error it is gone.
+    /// False: it had nothing to do in the version `seen` of the catalog, and there is another by now.
     ///
     /// # Errors
     /// What committing fails with.
-    pub(crate) async fn definition_told(&mut self, done: bool) -> Result<(), SqlError> {
+    pub(crate) async fn definition_told(
+        &mut self,
+        done: bool,
+        seen: Option<u64>,
+    ) -> Result<bool, SqlError> {
         match self.engine.take_definition_event() {
-            Some(group) if done => self.engine.commit_group(&group).await,
-            _ => Ok(()),
+            Some(group) if done => self.engine.commit_group(&group, seen).await,
+            _ => Ok(true),
         }
     }
 }

@@ -135,9 +135,14 @@ impl Connection {
         // Whoever had the name looks, and finds that it is another's.
         log.log.feed().wake();
         self.session.begin_dump(matches!(ask.from, From::Gtids(_)));
-        let ended = match Dump::begin(&log.log, turn, ask) {
-            Ok(dump) => self.send_events(dump, &log, beat).await,
-            Err(e) => Err(e),
+        // Who was sent something before a crash has more than the files may have now, until they are made again.
+        let ended = match self.until_shown(&log).await {
+            None => Ok(Flow::Quit),
+            Some(Err(e)) => Err(e),
+            Some(Ok(())) => match Dump::begin(&log.log, turn, ask) {
+                Ok(dump) => self.send_events(dump, &log, beat).await,
+                Err(e) => Err(e),
+            },
         };
         self.session.end_dump();
         match ended {
@@ -200,6 +205,20 @@ impl Connection {
                 }
             }
         }
+    }
+
+    /// Waits until all is in the files that was committed by now; `None`: the connection is to end.
+    async fn until_shown(&self, log: &ServerLog) -> Option<Result<(), SqlError>> {
+        let interrupt = self.session.interrupt();
+        let mut shown = pin!(log.caught_up());
+        poll_fn(|cx| {
+            interrupt.event.park(cx);
+            if interrupt.is_set() {
+                return Poll::Ready(None);
+            }
+            shown.as_mut().poll(cx).map(|r| Some(r.map(drop)))
+        })
+        .await
     }
 
     async fn wait_for_events(&mut self, dump: &Dump, log: &ServerLog, beat: Duration) -> Woken {

@@ -4,8 +4,8 @@
 //! latin1 and binary, with and without `--hex-blob`; with `--lock-all-tables`; with `--tab`) and by `mydumper`, and restored into the other and into Tidemill itself. Every byte of every
 //! row must be what it was; between two of Tidemill's also each definition and checksum. In the end the whole server is dumped, and restored into a fresh one.
 
-mod contents;
-mod tools;
+pub mod contents;
+pub mod tools;
 mod whole;
 
 use contents::Tables;

@@ -46,18 +46,12 @@ pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError
         return Err(SqlError::bad_table(&names.join(",")));
     }
     let found: Vec<_> = found.into_iter().map(|t| (t.schema, t.name)).collect();
-    let gone = match found.is_empty() {
-        true => 0,
-        false => s.engine.drop_tables(&found).await?,
-    };
+    if !found.is_empty() {
+        s.engine.drop_tables(&found, stmt.if_exists).await?;
+    }
     // When nothing can fail any more: all of them go, or none.
     for t in &temporary {
         s.engine.drop_temporary_table(&t.schema, &t.name);
-    }
-    if gone < found.len() && !stmt.if_exists {
-        // Another session dropped one meanwhile.
-        let names: Vec<String> = found.iter().map(|(s, t)| format!("{s}.{t}")).collect();
-        return Err(SqlError::bad_table(&names.join(",")));
     }
     Ok(Done::default())
 }

@@ -33,6 +33,7 @@ pub(super) use alter::rebuild_as_is;
 use std::sync::Arc;
 
 use types::SqlError;
+use types::error::codes;
 
 use crate::access::Granted;
 use crate::context::Session;
@@ -59,14 +60,26 @@ pub async fn run(
     let checks = s.vars.hot().foreign_key_checks;
     s.engine.set_foreign_key_checks(checks);
     let before = s.locked.is_some().then(|| Arc::clone(s.engine.catalog()));
-    if let Some(told) = told::told_as(s, statement)? {
-        let databases: Vec<&str> = told.databases.iter().map(String::as_str).collect();
-        s.tell_definition(&told.text, &databases);
-    }
-    let done = carry_out(s, statement, sink).await;
-    let told = s.definition_told(done.is_ok()).await;
-    let done = done?;
-    told?;
+    let done = loop {
+        let seen = told::may_do_nothing(statement).then(|| s.engine.catalog_version());
+        if let Some(told) = told::told_as(s, statement)? {
+            let databases: Vec<&str> = told.databases.iter().map(String::as_str).collect();
+            s.tell_definition(&told.text, &databases);
+        }
+        let by_others = told::goes_by_others(statement);
+        let version = s.engine.catalog_version();
+        s.engine.set_definition_seen(by_others.then_some(version));
+        let done = carry_out(s, statement, sink).await;
+        s.engine.set_definition_seen(None);
+        let told = s.definition_told(done.is_ok(), seen).await;
+        match (done, told) {
+            (Ok(done), Ok(true)) => break done,
+            (Ok(_), Err(e)) => return Err(e),
+            (Err(e), _) if !by_others || e.code != codes::ER_TABLE_DEF_CHANGED => return Err(e),
+            // Somebody has changed definitions since it has found what it goes by, or that it has nothing to do: for a replica those come first.
+            _ => s.diagnostics.clear(),
+        }
+    };
     if let Some(before) = before {
         locked::follow(s, &before, statement)?;
     }

@@ -16,6 +16,28 @@ pub(super) struct ToldAs {
     pub databases: Vec<String>,
 }
 
+/// A statement that is told also where it finds nothing to do, and that can be carried out again then.
+pub(super) fn may_do_nothing(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateDatabase(c) => c.if_not_exists,
+        Statement::CreateTable(c) => c.if_not_exists,
+        Statement::DropDatabase { if_exists, .. } | Statement::DropObject { if_exists, .. } => {
+            *if_exists
+        }
+        Statement::DropTable(d) | Statement::DropView(d) => d.if_exists,
+        _ => false,
+    }
+}
+
+/// A statement that goes by tables which it does not change.
+pub(super) fn goes_by_others(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateView(_) => true,
+        Statement::CreateTable(c) => c.like.is_some(),
+        _ => false,
+    }
+}
+
 /// What is told of a statement that is about to be carried out; `None` where nobody keeps it, or nobody is to know of it.
 ///
 /// # Errors

@@ -336,12 +336,7 @@ pub async fn drop(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError> 
         let e = SqlError::bad_table(n);
         s.warn(Warning::new(Level::Note, e.code, e.message));
     }
-    let gone = s.engine.drop_views(&found).await?;
-    if gone < found.len() && !stmt.if_exists {
-        // Another session dropped one meanwhile.
-        let names: Vec<String> = found.iter().map(shown).collect();
-        return Err(SqlError::bad_table(&names.join(",")));
-    }
+    s.engine.drop_views(&found, stmt.if_exists).await?;
     Ok(Done::default())
 }
 

@@ -1,9 +1,11 @@
 //! SHOW of the binary log: its files, its end, its events, its replicas.
 
+use std::sync::Arc;
+
 use types::error::codes;
 use types::{DataType, SqlError, Value};
 
-use crate::binary_log::{BinaryLog, EventRow, EventsAsked};
+use crate::binary_log::{BinaryLog, EventsAsked};
 use crate::command::scalar;
 use crate::context::Session;
 use crate::describe::rowset::{RowSet, text};
@@ -108,22 +110,12 @@ pub(super) async fn rows(s: &mut Session, what: &ShowWhat) -> Result<RowSet, Sql
                     .as_ref()
                     .map(|f| String::from_utf8_lossy(f).into_owned()),
                 from: from.unwrap_or(4),
+                read: None,
                 skip,
                 most,
             };
-            let events = match log {
-                Some(log) => read_events(s, &*log, &asked)?,
-                None => Vec::new(),
-            };
-            for e in events {
-                rows.push(vec![
-                    text(&e.file),
-                    Value::UInt(e.position),
-                    text(e.kind),
-                    Value::UInt(e.server_id.into()),
-                    Value::UInt(e.end),
-                    text(&e.info),
-                ]);
+            if let Some(log) = log {
+                read_events(s, &*log, asked, &mut rows).await?;
             }
         }
         _ => return Err(SqlError::internal("this shows nothing of the binary log")),
@@ -131,20 +123,37 @@ pub(super) async fn rows(s: &mut Session, what: &ShowWhat) -> Result<RowSet, Sql
     Ok(rows)
 }
 
-/// Reads events; KILL and the limit of the session's memory end that.
-fn read_events(
-    s: &Session,
+/// Reads events, a portion after the other: others of the thread get their turn between. KILL and the limit of the session's memory end that.
+async fn read_events(
+    s: &mut Session,
     log: &dyn BinaryLog,
-    asked: &EventsAsked,
-) -> Result<Vec<EventRow>, SqlError> {
+    asked: EventsAsked,
+    rows: &mut RowSet,
+) -> Result<(), SqlError> {
     let interrupt = s.engine.interrupt();
-    let mut held = Charge::to(&s.facts.memory);
-    log.events(asked, &mut |bytes| {
-        interrupt.check()?;
-        // Each is there twice for a while: as it was read, and as a row.
-        held.add(2 * bytes);
-        s.facts.memory.check()
-    })
+    let memory = Arc::clone(&s.facts.memory);
+    let mut held = Charge::to(&memory);
+    let mut asked = Some(asked);
+    while let Some(now) = asked {
+        let (events, more) = log.events(now, &mut |bytes| {
+            interrupt.check()?;
+            held.add(bytes);
+            memory.check()
+        })?;
+        for e in events {
+            rows.push(vec![
+                text(&e.file),
+                Value::UInt(e.position),
+                text(e.kind),
+                Value::UInt(e.server_id.into()),
+                Value::UInt(e.end),
+                text(&e.info),
+            ]);
+        }
+        asked = more;
+        s.engine.yield_now().await;
+    }
+    Ok(())
 }
 
 /// How many are left out, and how many are shown at most.
