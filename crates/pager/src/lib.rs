@@ -17,6 +17,7 @@ mod control;
 mod doublewrite;
 mod error;
 mod files;
+mod foreign;
 mod lifecycle;
 pub mod log;
 mod mtr;
@@ -34,7 +35,8 @@ mod tablespaces;
 
 pub use checkpoint::{CheckpointSource, FULL_DISK_RETRY_US};
 pub use control::FORMAT;
-pub use error::{OpError, Purpose, Wait};
+pub use error::{ForeignError, OpError, Purpose, Wait};
+pub use foreign::ForeignSpace;
 pub use log::{Log, LogFollower, Observer, Record, RecordHeader, RecordKind};
 pub use mtr::{Committed, Mtr, PageIx};
 pub use options::{FlushMethod, PagerOptions};

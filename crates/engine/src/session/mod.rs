@@ -30,8 +30,8 @@ mod scan_spec;
 mod secondary;
 mod table_locks;
 mod tables;
-
 mod update;
+mod views;
 
 pub use batch::RowBatch;
 pub use commit::Committing;
@@ -121,10 +121,13 @@ pub struct Session {
     /// The transaction has locked or changed something that is no temporary table's.
     locks_lasting: bool,
     uses: Vec<TableUse>,
+    views: Vec<views::ViewUse>,
     /// As which it holds locks of tables.
     pub(crate) owner: Owner,
     /// The locks it was asked to hold.
     holds: Holds,
+    /// What ends before they are given back.
+    pub(crate) while_locked: Option<Box<dyn Send + Sync>>,
     /// Says that it writes, where it is a client's.
     writing: Option<Writing>,
     pub(crate) lock_timeout_us: u64,
@@ -191,8 +194,10 @@ impl Session {
             defines: false,
             locks_lasting: false,
             uses: Vec::new(),
+            views: Vec::new(),
             owner,
             holds: Holds::default(),
+            while_locked: None,
             writing: None,
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
@@ -408,8 +413,9 @@ impl Session {
         self.events.clear();
         self.savepoints.clear();
         self.statement_start = Mark::START;
-        if !self.uses.is_empty() {
+        if !(self.uses.is_empty() && self.views.is_empty()) {
             self.uses.clear();
+            self.views.clear();
             self.interrupt.tables.clear();
         }
         self.end_writing();
