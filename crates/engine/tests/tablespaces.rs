@@ -72,7 +72,8 @@ async fn export(s: &mut Session, disk: &Arc<SimDisk>) -> Export {
 }
 
 async fn import(s: &mut Session) -> Result<u64, SqlError> {
-    let as_it_is = &mut |row: &[ValueRef<'_>]| Ok(row.iter().map(|v| v.to_owned()).collect());
+    let as_it_is =
+        &mut |row: &[ValueRef<'_>]| Ok(row.iter().copied().map(ValueRef::to_owned).collect());
     s.import_table("s", "t", as_it_is).await
 }
 
