@@ -60,7 +60,7 @@ impl ForeignTree {
     ///
     /// # Errors
     /// What is wrong with the page; what `each` says. The walk is at its end then.
-    pub fn take(&mut self, page: &Page, each: &mut EachEntry<'_>) -> Result<(), &'static str> {
+    pub fn feed(&mut self, page: &Page, each: &mut EachEntry<'_>) -> Result<(), &'static str> {
         let expected = self.next.take().ok_or("no page is expected")?;
         let b = page.bytes();
         if expected.level.is_some_and(|l| l != level(b)) {
@@ -155,7 +155,7 @@ impl ForeignChain {
     ///
     /// # Errors
     /// What is wrong with the page.
-    pub fn take(&mut self, page: &Page, out: &mut Vec<u8>) -> Result<(), &'static str> {
+    pub fn feed(&mut self, page: &Page, out: &mut Vec<u8>) -> Result<(), &'static str> {
         if page.kind() != Some(PageKind::Overflow) || page.index_id() != self.index_id {
             return Err("not an overflow page of this index");
         }

@@ -111,7 +111,7 @@ impl ForeignRows {
             };
             self.read(no).await?;
             let layout = &self.layout;
-            let taken = self.tree.take(&self.page, &mut |_, value| {
+            let taken = self.tree.feed(&self.page, &mut |_, value| {
                 let version = RowVersion::read(value).ok_or("a row without its header")?;
                 if version.deleted() {
                     return Ok(());
@@ -146,7 +146,7 @@ impl ForeignRows {
                     return Err(self.damaged_page(no, "a page of two values"));
                 }
                 self.read(no).await?;
-                let taken = chain.take(&self.page, &mut bytes);
+                let taken = chain.feed(&self.page, &mut bytes);
                 taken.map_err(|why| self.damaged_page(no, why))?;
             }
             all.push((x.column, bytes));

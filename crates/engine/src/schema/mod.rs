@@ -27,6 +27,7 @@ pub use def::{
     IndexOptions, IndexPart, ReferenceAction, SchemaDef, TableDef, TableOptions,
 };
 pub(crate) use foreign_key::{go_together, stays};
+pub(crate) use object::ViewUse;
 pub use object::{ObjectDef, ObjectKind};
 pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;

@@ -1,7 +1,7 @@
 //! Stored objects that have no rows of their own: views. What they mean is for whoever keeps them to say; here they are names and bytes.
 
 use super::codec::{In, Out};
-use crate::table_lock::TableLock;
+use crate::table_lock::{Announced, TableLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -132,6 +132,28 @@ impl ObjectDef {
         key.push(0);
         key.extend_from_slice(self.name.as_bytes());
         key
+    }
+}
+
+/// Holds a view's definition until this is dropped.
+pub(crate) struct ViewUse {
+    pub(crate) view: Arc<ObjectDef>,
+    counted: Announced,
+}
+
+impl ViewUse {
+    /// Announces a use. The caller asks the view's lock afterwards and gives it back if that does not admit it.
+    pub(crate) fn announce(view: &Arc<ObjectDef>) -> ViewUse {
+        ViewUse {
+            counted: view.lock().announce(false),
+            view: view.clone(),
+        }
+    }
+}
+
+impl Drop for ViewUse {
+    fn drop(&mut self) {
+        self.view.lock().leave(self.counted);
     }
 }
 

@@ -47,7 +47,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::events::buffer::EventBuffer;
 use crate::interrupt::Interrupt;
-use crate::schema::{Catalog, TableUse};
+use crate::schema::{Catalog, TableUse, ViewUse};
 use crate::table_lock::{Holds, Owner, Writing};
 use crate::txn::{Registration, Snapshot};
 use crate::undo_reservation::UndoReservation;
@@ -121,7 +121,7 @@ pub struct Session {
     /// The transaction has locked or changed something that is no temporary table's.
     locks_lasting: bool,
     uses: Vec<TableUse>,
-    views: Vec<views::ViewUse>,
+    views: Vec<ViewUse>,
     /// As which it holds locks of tables.
     pub(crate) owner: Owner,
     /// The locks it was asked to hold.

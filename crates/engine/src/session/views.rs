@@ -1,32 +1,10 @@
 //! The views that a transaction has read by: their definitions stay as they are until it ends, as those of its tables do.
 
 use super::Session;
-use crate::schema::ObjectDef;
-use crate::table_lock::{Announced, TableLockKind};
+use crate::schema::{ObjectDef, ViewUse};
+use crate::table_lock::TableLockKind;
 use std::sync::Arc;
 use types::SqlError;
-
-/// Holds a view's definition until this is dropped.
-pub(crate) struct ViewUse {
-    view: Arc<ObjectDef>,
-    counted: Announced,
-}
-
-impl ViewUse {
-    /// Announces a use. The caller asks the view's lock afterwards and gives it back if that does not admit it.
-    fn announce(view: &Arc<ObjectDef>) -> ViewUse {
-        ViewUse {
-            counted: view.lock().announce(false),
-            view: view.clone(),
-        }
-    }
-}
-
-impl Drop for ViewUse {
-    fn drop(&mut self) {
-        self.view.lock().leave(self.counted);
-    }
-}
 
 impl Session {
     /// Holds a view for the rest of the transaction; false where it was replaced or dropped.
