@@ -6,7 +6,8 @@
 //! missing is answered as `OpError::Wait`, with nothing changed.
 //!
 //! [`node`] is one page as bytes, [`ops`] its operations in the log, [`apply()`] what they do; [`Tree`] is the handle, and `descend`, `read`, `read_ahead`,
-//! `partition`, `measure`, `sample`, `dive`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
+//! `partition`, `measure`, `sample`, `dive`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it; `foreign` walks one that
+//! is in no pool.
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 // Every wait is for an event (clippy.toml).
@@ -16,6 +17,7 @@ mod apply;
 mod descend;
 mod dive;
 mod fill;
+mod foreign;
 mod measure;
 mod merge;
 mod modify;
@@ -32,6 +34,7 @@ mod verify;
 
 pub use apply::{apply, register};
 pub use descend::Direction;
+pub use foreign::{EachEntry, ForeignChain, ForeignTree};
 pub use measure::Measure;
 pub use modify::{Action, Change, KeyPosition, Outcome, Successor};
 pub use node::{INLINE_TARGET, MAX_KEY, MAX_VALUE, max_value};

@@ -19,9 +19,9 @@ use crate::tree::Tree;
 
 /// In the page header's flags: the chain is being freed.
 const SHRINKING_AT: usize = 14;
-const NEXT_AT: usize = 32;
-const LEN_AT: usize = 36;
-const DATA_AT: usize = 40;
+pub(crate) const NEXT_AT: usize = 32;
+pub(crate) const LEN_AT: usize = 36;
+pub(crate) const DATA_AT: usize = 40;
 
 /// Bytes of a value that one overflow page holds.
 pub const OVERFLOW_CAPACITY: usize = PAGE_SIZE - DATA_AT;

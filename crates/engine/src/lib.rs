@@ -41,7 +41,7 @@ mod undo_reservation;
 mod unnamed;
 mod xa;
 
-pub use ddl::{Existing, Keys, Reshape, Rewrite, UNFINISHED};
+pub use ddl::{Existing, Keys, Reshape, Rewrite, Sound, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
 pub use events::GroupEnd;
 pub use follower::{Follower, Group, GroupPosition, GroupReader};

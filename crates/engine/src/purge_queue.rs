@@ -4,7 +4,7 @@
 use base::lock::Mutex;
 use base::{Event, Lsn, TxnId, le};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
 /// First byte of a note in the log that says which commits wait no more.
 const NOTE_DONE: u8 = 5;
@@ -114,6 +114,24 @@ pub(crate) struct PurgeQueue {
     blocked_on: AtomicU64,
     /// Where the log ended when a start found work; 0: it found none, or has said that it is done.
     found_to: AtomicU64,
+    /// How many ask that nothing be taken out.
+    paused: AtomicUsize,
+    /// Something is being taken out.
+    working: AtomicBool,
+    /// Fired when that has ended, and somebody asks.
+    idle: Event,
+}
+
+/// Something is taken out until this is dropped.
+pub(crate) struct Working<'q>(&'q PurgeQueue);
+
+impl Drop for Working<'_> {
+    fn drop(&mut self) {
+        self.0.working.store(false, Ordering::SeqCst);
+        if self.0.paused.load(Ordering::SeqCst) > 0 {
+            self.0.idle.fire();
+        }
+    }
 }
 
 pub(crate) fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -141,7 +159,45 @@ impl PurgeQueue {
             event: Event::default(),
             blocked_on: AtomicU64::new(0),
             found_to: AtomicU64::new(found_to.0),
+            paused: AtomicUsize::new(0),
+            working: AtomicBool::new(false),
+            idle: Event::default(),
         }
+    }
+
+    /// Purge takes something out, once nobody asks that it does not, or `over` says that it ends.
+    pub(crate) async fn begin_work(&self, over: impl Fn() -> bool) -> Working<'_> {
+        self.event
+            .wait_for(|| {
+                self.working.store(true, Ordering::SeqCst);
+                if self.paused.load(Ordering::SeqCst) == 0 || over() {
+                    return Some(Working(self));
+                }
+                drop(Working(self));
+                None
+            })
+            .await
+    }
+
+    /// Asks that nothing be taken out until [`resume`](Self::resume). Files are at rest when [`is_idle`](Self::is_idle) says so.
+    pub(crate) fn pause(&self) {
+        self.paused.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Takes [`pause`](Self::pause) back.
+    pub(crate) fn resume(&self) {
+        self.paused.fetch_sub(1, Ordering::SeqCst);
+        self.event.fire();
+    }
+
+    /// Nothing is being taken out.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.working.load(Ordering::SeqCst)
+    }
+
+    /// Fired when [`is_idle`](Self::is_idle) may have changed.
+    pub(crate) fn idle(&self) -> &Event {
+        &self.idle
     }
 
     pub(crate) fn push(&self, item: PurgeItem) {

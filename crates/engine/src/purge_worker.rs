@@ -139,6 +139,8 @@ impl Engine {
             if kind == RecordKind::Change
                 && let Some(u) = Undo::decode(&undo)
             {
+                let over = || self.stopping.load(Ordering::Acquire);
+                let _working = self.purge.begin_work(over).await;
                 match self.purge_change(&u, at, item.txid, &mut change).await {
                     Err(OpError::LogFull(_)) => {
                         // The same again when there is room.

@@ -47,6 +47,7 @@ fn def() -> TableDef {
             auto_increment: 0,
             others: vec![],
             created_us: 0,
+            discarded: false,
         },
     }
 }

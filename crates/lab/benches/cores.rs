@@ -53,6 +53,7 @@ fn definition() -> TableDef {
             auto_increment: 0,
             others: vec![],
             created_us: 0,
+            discarded: false,
         },
     }
 }

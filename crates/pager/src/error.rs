@@ -34,6 +34,23 @@ pub enum Wait {
     FreeFrame,
 }
 
+/// Why something could not be had of a file that is none of the directory's.
+#[derive(Debug)]
+pub enum ForeignError {
+    /// The device failed, or there is no such file.
+    Io(io::Error),
+    /// It is no tablespace, or a damaged one.
+    Damaged(&'static str),
+    /// A page of it is damaged.
+    Page(PageNo, &'static str),
+}
+
+impl From<io::Error> for ForeignError {
+    fn from(e: io::Error) -> ForeignError {
+        ForeignError::Io(e)
+    }
+}
+
 /// Why a page operation gave no result.
 #[derive(Clone, Debug)]
 pub enum OpError {

@@ -18,6 +18,7 @@ mod control;
 mod doublewrite;
 mod error;
 mod files;
+mod foreign;
 mod holds;
 mod lifecycle;
 pub mod log;
@@ -36,7 +37,8 @@ mod tablespaces;
 
 pub use checkpoint::{CheckpointSource, FULL_DISK_RETRY_US};
 pub use control::FORMAT;
-pub use error::{OpError, Purpose, Wait};
+pub use error::{ForeignError, OpError, Purpose, Wait};
+pub use foreign::ForeignSpace;
 pub use log::{Log, LogFollower, Observer, Record, RecordHeader, RecordKind};
 pub use mtr::{Committed, Mtr, PageIx};
 pub use options::{FlushMethod, PagerOptions};

@@ -5,8 +5,9 @@ use crate::checkpoint::{CheckpointSource, Checkpointer};
 use crate::cleaner::{Cleaner, CleanerState, compressors};
 use crate::compressed::Shadow;
 use crate::doublewrite::Doublewrite;
-use crate::error::{OpError, Purpose, Wait};
+use crate::error::{ForeignError, OpError, Purpose, Wait};
 use crate::files::Files;
+use crate::foreign::ForeignSpace;
 use crate::log::record::RecordKind;
 use crate::log::{Log, LogFollower, Observer, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
@@ -20,7 +21,7 @@ use base::{Environment, Event, Lsn, PageNo, SpaceId, TxnId};
 use smallvec::SmallVec;
 use std::future::Future;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -381,6 +382,14 @@ impl Pager {
     /// [`OpError::Dropped`]: there is none.
     pub fn space(&self, id: SpaceId) -> Result<Arc<Space>, OpError> {
         self.pool.spaces.get(id).ok_or(OpError::Dropped(id))
+    }
+
+    /// Opens a tablespace file that is none of this directory's, to read it.
+    ///
+    /// # Errors
+    /// As [`ForeignSpace::open`].
+    pub async fn open_foreign(&self, path: &Path) -> Result<ForeignSpace, ForeignError> {
+        ForeignSpace::open(&*self.environment.disk, path, self.pool.cells_of).await
     }
 
     /// All open tablespaces.

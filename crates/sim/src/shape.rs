@@ -222,6 +222,7 @@ impl Shape {
                 auto_increment: 0,
                 others: vec![],
                 created_us: 1,
+                discarded: false,
             },
         }
     }

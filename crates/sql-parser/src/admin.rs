@@ -253,6 +253,9 @@ impl Parser<'_> {
                 if read_lock {
                     self.expect_all(&[Kw::READ, Kw::LOCK])?;
                 }
+                if !read_lock && tables.is_empty() && self.at(Kw::FOR) {
+                    return self.fail();
+                }
                 let for_export = !read_lock && self.eat(Kw::FOR);
                 if for_export {
                     self.expect(Kw::EXPORT)?;

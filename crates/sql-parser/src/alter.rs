@@ -152,6 +152,10 @@ impl Parser<'_> {
             Kw::DISCARD | Kw::IMPORT if self.at_ahead(1, Kw::TABLESPACE) => {
                 let verb = self.word_upper()?;
                 self.bump();
+                // It stands alone, as in MySQL.
+                if !alter.actions.is_empty() || !self.at_end() {
+                    return self.fail();
+                }
                 AlterAction::Tablespace(verb)
             }
             _ => match self.alter_partitions()? {

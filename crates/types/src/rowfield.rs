@@ -9,6 +9,10 @@ use crate::decimal::Decimal;
 use crate::temporal::{Date, DateTime, MICROS, Time};
 use crate::value::ValueRef;
 
+mod sound;
+
+pub use sound::is_sound;
+
 /// Bytes of the fraction of a temporal value with `fsp` digits.
 #[inline]
 pub(crate) const fn fraction_len(fsp: u8) -> usize {

@@ -55,6 +55,7 @@ pub(crate) fn catalog_def(root: PageNo) -> TableDef {
             auto_increment: 0,
             others: Vec::new(),
             created_us: 0,
+            discarded: false,
         },
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::engine::Engine;
 use crate::progress::Stage;
-use crate::schema::{DdlGuard, Table};
+use crate::schema::{DdlGuard, ObjectDef, Table};
 use crate::session::{Patience, Session, Wanted, in_order};
 use crate::table_lock::{FailedRollbacks, Rising, TableHold, TableLockMode};
 use std::sync::Arc;
@@ -35,6 +35,21 @@ impl Session {
         patience: &mut Patience,
     ) -> Result<Option<(DdlGuard<'e>, Closed)>, SqlError> {
         let wanted = all(tables, TableLockMode::Change);
+        self.lock_first(ddl, wanted, failed, patience).await
+    }
+
+    /// The same with views.
+    pub(super) async fn close_first_with<'e>(
+        &self,
+        ddl: DdlGuard<'e>,
+        (tables, views): (&[Arc<Table>], &[Arc<ObjectDef>]),
+        failed: FailedRollbacks,
+        patience: &mut Patience,
+    ) -> Result<Option<(DdlGuard<'e>, Closed)>, SqlError> {
+        let mut wanted = all(tables, TableLockMode::Change);
+        let views = views.iter().map(|v| Wanted::view(v, TableLockMode::Change));
+        wanted.extend(views);
+        let wanted = in_order(wanted);
         self.lock_first(ddl, wanted, failed, patience).await
     }
 

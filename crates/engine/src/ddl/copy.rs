@@ -6,9 +6,10 @@
 
 use super::build::duplicate_error;
 use super::entries::{Entries, Sorting};
+use super::foreign_rows::ForeignRows;
 use super::leaf_rows::{KeyRange, LeafRows};
 use super::parallel::{Priority, Worker};
-use super::rewrite::{Keys, Rewrite};
+use super::rewrite::{Keys, Rewrite, Sound};
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{EXTERNAL, HEADER, RowVersion};
@@ -144,6 +145,57 @@ impl Session {
         let mut copier = Session::new(self.engine.clone());
         let copied = self.copy_with(&mut copier, old, new, (rewrite, keys), snapshot);
         ended(copied.await, &mut copier).await
+    }
+
+    /// Puts the rows of a foreign file, each as `sound` gives it back, into a table that nobody knows; gives their number.
+    ///
+    /// # Errors
+    /// What is wrong with the file; what `sound` says; 1062: two rows have the same key.
+    pub(super) async fn copy_foreign(
+        &mut self,
+        rows: &mut ForeignRows,
+        new: &Arc<Table>,
+        sound: &mut Sound<'_>,
+    ) -> Result<u64, SqlError> {
+        new.live.row_id.store(1, Ordering::Relaxed);
+        self.interrupt.progress.begin(Stage::Copying, 0);
+        let mut copier = Session::new(self.engine.clone());
+        let copied = self.copy_foreign_with(&mut copier, rows, new, sound);
+        ended(copied.await, &mut copier).await
+    }
+
+    async fn copy_foreign_with(
+        &mut self,
+        copier: &mut Session,
+        rows: &mut ForeignRows,
+        new: &Arc<Table>,
+        sound: &mut Sound<'_>,
+    ) -> Result<u64, SqlError> {
+        let mut leaf = Vec::new();
+        let mut to = Reshaped::default();
+        let mut copied = 0u64;
+        copier.begin(Isolation::ReadCommitted, false);
+        while rows.next_leaf(&mut leaf).await? {
+            self.interrupt.check()?;
+            self.yield_now().await;
+            self.interrupt.progress.add(leaf.len() as u64);
+            for row in leaf.drain(..) {
+                let outside = match row.external {
+                    true => rows.outside(&row.bytes).await?,
+                    false => Vec::new(),
+                };
+                let values = sound(&rows.values(&row.bytes, &outside))?;
+                let key = copier.new_key(new, &values);
+                copier.take_over(new, key, &values, &mut to).await?;
+                copied += 1;
+                if copied.is_multiple_of(CHUNK as u64) {
+                    copier.commit().await?;
+                    copier.begin(Isolation::ReadCommitted, false);
+                }
+            }
+        }
+        copier.put_reshaped(new, &mut to).await?;
+        Ok(copied)
     }
 
     async fn copy_with(

@@ -1,12 +1,14 @@
-//! Stored objects without rows of their own: made, replaced, dropped and renamed, each by one transaction of the catalog. Nobody waits for
-//! their users: a statement goes on with the definition that it was planned with.
+//! Stored objects without rows of their own: made, replaced, dropped and renamed, each by one transaction of the catalog, once no transaction
+//! uses them.
 //!
 //! Must never do: look into what an object means.
 
 use super::catalog::object_row;
+use super::close_tables::Closed;
 use super::row_change::{RowChange, TableName};
-use crate::schema::{Catalog, ObjectDef, ObjectKind};
-use crate::session::Session;
+use crate::schema::{Catalog, DdlGuard, ObjectDef, ObjectKind};
+use crate::session::{Patience, Session};
+use crate::table_lock::FailedRollbacks;
 use std::sync::Arc;
 use types::SqlError;
 use types::error::codes;
@@ -30,8 +32,19 @@ impl Session {
     /// waits for others; what the storage fails with.
     pub async fn put_view(&mut self, def: ObjectDef, existing: Existing) -> Result<(), SqlError> {
         self.commit().await?;
+        let mut patience = self.patience();
+        while !self.put_view_once(&def, existing, &mut patience).await? {}
+        Ok(())
+    }
+
+    async fn put_view_once(
+        &mut self,
+        def: &ObjectDef,
+        existing: Existing,
+        patience: &mut Patience,
+    ) -> Result<bool, SqlError> {
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
+        let ddl = self.lock_ddl(&engine).await?;
         self.check_definition_seen()?;
         let catalog = engine.catalog();
         if catalog.schema(&def.schema).is_none() {
@@ -51,13 +64,34 @@ impl Session {
             }
             _ => {}
         }
+        let old: Vec<Arc<ObjectDef>> = was.iter().cloned().collect();
+        let Some(_closed) = self.close_views(ddl, &old, patience).await? else {
+            return Ok(false);
+        };
+        let mut def = def.clone();
         let mut rows = Vec::new();
-        rows.extend(was.map(|w| RowChange::Remove(object_row(&w))));
+        if let Some(was) = &was {
+            rows.push(RowChange::Remove(object_row(was)));
+            def.locked_as(was);
+        }
         rows.push(RowChange::Put(object_row(&def)));
         let event = self.take_definition_event();
         engine.change_rows_and_tell(rows, event).await?;
+        old.iter().for_each(|o| o.retire());
         engine.change_catalog(|c| c.put_object(Arc::new(def)));
-        Ok(())
+        Ok(true)
+    }
+
+    /// Closes views. `None` where one was in use, and it may not be any more: the change begins anew.
+    async fn close_views<'e>(
+        &self,
+        ddl: DdlGuard<'e>,
+        views: &[Arc<ObjectDef>],
+        patience: &mut Patience,
+    ) -> Result<Option<(DdlGuard<'e>, Closed)>, SqlError> {
+        let failed = FailedRollbacks::DoNotCount;
+        self.close_first_with(ddl, (&[], views), failed, patience)
+            .await
     }
 
     /// Drops views, all or none. `if_exists`: those that do not exist are passed over.
@@ -70,8 +104,22 @@ impl Session {
         if_exists: bool,
     ) -> Result<(), SqlError> {
         self.commit().await?;
+        let mut patience = self.patience();
+        while !self
+            .drop_views_once(names, if_exists, &mut patience)
+            .await?
+        {}
+        Ok(())
+    }
+
+    async fn drop_views_once(
+        &mut self,
+        names: &[TableName],
+        if_exists: bool,
+        patience: &mut Patience,
+    ) -> Result<bool, SqlError> {
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
+        let ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
         if !if_exists {
             super::must_exist(names, |(s, n)| catalog.view(s, n).is_some())?;
@@ -79,13 +127,17 @@ impl Session {
         let gone = names.iter().filter_map(|(s, n)| catalog.view(s, n));
         let gone: Vec<Arc<ObjectDef>> = gone.cloned().collect();
         if gone.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
+        let Some(_closed) = self.close_views(ddl, &gone, patience).await? else {
+            return Ok(false);
+        };
         let rows = gone.iter().map(|o| RowChange::Remove(object_row(o)));
         let event = self.take_definition_event();
         engine.change_rows_and_tell(rows.collect(), event).await?;
+        gone.iter().for_each(|o| o.retire());
         engine.change_catalog(|c| gone.iter().for_each(|o| c.remove_object(o)));
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -122,10 +174,10 @@ impl RenamedViews {
         if is_taken(catalog, to_schema, to_name) {
             return Err(SqlError::table_exists(to_name));
         }
-        let def = Arc::new(ObjectDef {
-            name: to_name.clone(),
-            ..was.as_ref().clone()
-        });
+        let mut def = was.as_ref().clone();
+        def.name.clone_from(to_name);
+        def.locked_as(&was);
+        let def = Arc::new(def);
         catalog.remove_object(&was);
         catalog.put_object(Arc::clone(&def));
         match self.0.iter_mut().find(|(_, d)| Arc::ptr_eq(d, &was)) {
@@ -133,6 +185,11 @@ impl RenamedViews {
             None => self.0.push((was, def)),
         }
         Ok(true)
+    }
+
+    /// As they were.
+    pub(super) fn old(&self) -> Vec<Arc<ObjectDef>> {
+        self.0.iter().map(|(old, _)| old.clone()).collect()
     }
 
     /// The changes of the catalog's rows.
@@ -145,9 +202,10 @@ impl RenamedViews {
 
     /// Shows the new names to everybody.
     pub(super) fn show(&self, catalog: &mut Catalog) {
-        self.0
-            .iter()
-            .for_each(|(old, _)| catalog.remove_object(old));
+        self.0.iter().for_each(|(old, _)| {
+            old.retire();
+            catalog.remove_object(old);
+        });
         for (_, new) in &self.0 {
             catalog.put_object(Arc::clone(new));
         }

@@ -312,17 +312,32 @@ impl Session {
             // Purge need not wait for what follows.
             reader.commit().await?;
         }
-        for mut index in others.drain(..) {
+        let others = std::mem::take(others);
+        self.add_indexes((def, others), space, &new, *threads)
+            .await?;
+        Ok((rows, open(def, Some(&new)), reader))
+    }
+
+    /// Builds the other indexes of a new file, in which the rows are, and adds them to its definition.
+    pub(super) async fn add_indexes(
+        &mut self,
+        (def, others): (&mut TableDef, Vec<IndexDef>),
+        space: &Arc<Space>,
+        new: &Arc<Table>,
+        threads: usize,
+    ) -> Result<(), SqlError> {
+        let engine = self.engine.clone();
+        for mut index in others {
             index.id = engine.new_index_id(def);
             let make = || Tree::create(engine.pager(), space, index.id);
             let fail = |e| error::storage(e, &new.full_name);
             index.root = engine.pager().run(make).await.map_err(fail)?;
             let tree = Tree::open(engine.pager().clone(), space.clone(), index.root, index.id);
             let into = Arc::new(Index::new(key_parts(def, &index), tree));
-            self.fill_index(&new, &index, into, None, *threads).await?;
+            self.fill_index(new, &index, into, None, threads).await?;
             def.indexes.push(index);
         }
-        Ok((rows, open(def, Some(&new)), reader))
+        Ok(())
     }
 
     /// Makes the definition name the new file, durably. Nobody uses the table.

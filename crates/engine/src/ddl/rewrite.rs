@@ -2,10 +2,13 @@
 
 use crate::record::RowRef;
 use crate::schema::{IndexKind, TableDef, key_parts};
-use types::{SqlError, Value};
+use types::{SqlError, Value, ValueRef};
 
 /// What a row of the old definition is under the new one: values of its columns' types.
 pub type Reshape<'f> = dyn FnMut(RowRef<'_>) -> Result<Vec<Value>, SqlError> + Send + 'f;
+
+/// What becomes of the values of a row that somebody else has written, in the order of the table's columns: they are its columns' values, or an error.
+pub type Sound<'f> = dyn FnMut(&[ValueRef<'_>]) -> Result<Vec<Value>, SqlError> + Send + 'f;
 
 /// What a rebuild makes of a table's rows.
 pub enum Rewrite<'f> {

@@ -12,7 +12,7 @@ use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
-use crate::schema::{IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
+use crate::schema::{IndexDef, IndexKind, IndexPart, ObjectDef, SchemaDef, Table, TableDef};
 use crate::session::{Patience, Session};
 use crate::table_lock::FailedRollbacks;
 use base::SpaceId;
@@ -101,8 +101,11 @@ impl Session {
         let tables: Vec<TableName> = tables.collect();
         may_drop(&engine.catalog(), &tables, self.foreign_key_checks)?;
         let gone: Vec<Arc<Table>> = s.tables.values().cloned().collect();
+        let views: Vec<Arc<ObjectDef>> = s.objects.values().cloned().collect();
         let failed = FailedRollbacks::DoNotCount;
-        let closed = self.close_first(ddl, &gone, failed, patience).await?;
+        let closed = self
+            .close_first_with(ddl, (&gone, &views), failed, patience)
+            .await?;
         let Some(_closed) = closed else {
             return Ok(None);
         };
@@ -114,6 +117,7 @@ impl Session {
         for t in s.tables.values() {
             t.retired.store(true, Ordering::SeqCst);
         }
+        views.iter().for_each(|v| v.retire());
         engine.change_catalog(|c| c.remove_schema(name));
         for t in s.tables.values() {
             engine.drop_file(t.space_id());
@@ -191,7 +195,7 @@ impl Session {
     /// Empties a table by giving it a new file.
     ///
     /// # Errors
-    /// 1146: it does not exist; 1701: another table refers to it. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// 1146: it does not exist; 1814: it was discarded; 1701: another table refers to it. 1205 and 1317 while it waits for others; what the storage fails with.
     /// After an error the table is as it was.
     pub async fn truncate_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.commit().await?;
@@ -216,10 +220,24 @@ impl Session {
         let Some(_closed) = closed else {
             return Ok(false);
         };
+        if old.def.options.discarded {
+            return Err(SqlError::tablespace_discarded(name));
+        }
         let mut def = old.def.clone();
         def.options.auto_increment = 0;
+        self.put_empty(&old, def).await?;
+        Ok(true)
+    }
+
+    /// Gives a table that nobody uses a definition, in which ids and roots are to be filled in, and a new and empty file.
+    pub(super) async fn put_empty(
+        &mut self,
+        old: &Arc<Table>,
+        mut def: TableDef,
+    ) -> Result<(), SqlError> {
+        let engine = self.engine.clone();
         def.columns.iter_mut().for_each(|c| c.fill = None);
-        let path = engine.data_dir().join(table_path(schema, name));
+        let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
         let space = engine.make_space(&mut def, aside, true).await?;
         let rows = vec![
@@ -233,7 +251,7 @@ impl Session {
         }
         old.retired.store(true, Ordering::SeqCst);
         let mut t = Table::open(engine.pager(), def, space.clone(), None);
-        t.locked_as(&old);
+        t.locked_as(old);
         t.live
             .visible_from
             .store(engine.log.end().0, Ordering::Release);
@@ -242,7 +260,7 @@ impl Session {
         // If this fails the next start does it: files follow the catalog.
         let _ = engine.pager().rename_space(space.id(), &path);
         engine.pager().keep_spare();
-        Ok(true)
+        Ok(())
     }
 
     /// Renames tables and views, all or none, in order: (schema, name) from and to. Foreign keys follow.
@@ -308,7 +326,9 @@ impl Session {
         let mut tables: Vec<Arc<Table>> = renamed.iter().map(|(t, _)| t.clone()).collect();
         tables.extend(ties.tables());
         let failed = FailedRollbacks::Count;
-        let closed = self.close_first(ddl, &tables, failed, patience).await?;
+        let closed = self
+            .close_first_with(ddl, (&tables, &views.old()), failed, patience)
+            .await?;
         let Some(_closed) = closed else {
             return Ok(false);
         };

@@ -20,6 +20,8 @@ const FOREIGN_KEYS: u8 = 1;
 const CHECKS: u8 = 2;
 /// The section of functional key parts: which columns they are.
 const KEY_PARTS: u8 = 3;
+/// The section, empty, of a table that was discarded.
+const DISCARDED: u8 = 4;
 
 /// No row is as long as this.
 const BINARY_MAX: u32 = 65_535;
@@ -142,7 +144,7 @@ impl TableDef {
         o.0
     }
 
-    /// What follows the definition, by tag; nothing that is empty.
+    /// What follows the definition, by tag; no list that is empty.
     fn sections(&self) -> Vec<(u8, Vec<u8>)> {
         let mut sections = Vec::new();
         if !self.foreign_keys.is_empty() {
@@ -162,6 +164,9 @@ impl TableDef {
             hidden.iter().for_each(|n| o.u32(*n as u32));
             sections.push((KEY_PARTS, o.0));
         }
+        if self.options.discarded {
+            sections.push((DISCARDED, Vec::new()));
+        }
         sections
     }
 
@@ -173,6 +178,7 @@ impl TableDef {
                 FOREIGN_KEYS => self.foreign_keys = read_foreign_keys(content, self.columns.len())?,
                 CHECKS => self.checks = read_checks(content)?,
                 KEY_PARTS => self.read_key_parts(content)?,
+                DISCARDED => self.options.discarded = true,
                 _ => return None,
             }
         }
@@ -223,6 +229,7 @@ impl TableDef {
             auto_increment,
             others,
             created_us,
+            discarded: false,
         };
         let mut def = TableDef {
             id,
@@ -541,6 +548,7 @@ mod tests {
                 auto_increment: 0,
                 others: Vec::new(),
                 created_us: 1,
+                discarded: false,
             },
         }
     }
@@ -582,6 +590,9 @@ mod tests {
             // A section that is left out whole leaves the others.
             cut.is_none_or(|d| d.checks.is_empty() || d.columns.iter().all(|c| !c.is_hidden()))
         }));
+        def.options.discarded = true;
+        let back = TableDef::decode(&def.encode()).expect("a definition");
+        assert!(back.options.discarded && back.checks == def.checks);
         let mut other = bytes.clone();
         other.extend([77, 0, 0, 0, 0]);
         assert!(TableDef::decode(&other).is_none());

@@ -234,6 +234,8 @@ pub struct TableOptions {
     pub others: Vec<(String, String)>,
     /// Creation, microseconds since the Unix epoch.
     pub created_us: i64,
+    /// Its rows were given up, until others are imported: its file is empty, and no statement uses it.
+    pub discarded: bool,
 }
 
 impl TableDef {

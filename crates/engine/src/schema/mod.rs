@@ -27,12 +27,13 @@ pub use def::{
     IndexOptions, IndexPart, ReferenceAction, SchemaDef, TableDef, TableOptions,
 };
 pub(crate) use foreign_key::{go_together, stays};
+pub(crate) use object::ViewUse;
 pub use object::{ObjectDef, ObjectKind};
 pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;
 pub(crate) use snapshot::OwnNames;
 pub use snapshot::{Catalog, Schema};
-pub(crate) use table::{ChangeCapture, key_parts};
+pub(crate) use table::{ChangeCapture, key_parts, layout};
 pub use table::{Index, Table, TableUse};
 
 /// Id of the table that holds the definitions, and of its tablespace.

@@ -463,7 +463,7 @@ fn row_sizes(indexes: &[Arc<Index>]) -> (usize, usize) {
 }
 
 /// The layout of its rows: those written before its last columns were added have their fill in these.
-fn layout(def: &TableDef) -> RowLayout {
+pub(crate) fn layout(def: &TableDef) -> RowLayout {
     let types = def.columns.iter().map(|c| c.ty.clone()).collect();
     let fill = def.columns.iter().rev().map_while(|c| c.fill.clone());
     let mut fill: Vec<Value> = fill.collect();

@@ -72,7 +72,7 @@ impl Session {
     }
 
     /// Finds where the table's counters stand, at its first use.
-    pub(super) async fn init_counters(&mut self, t: &Arc<Table>) -> Result<(), SqlError> {
+    pub(crate) async fn init_counters(&mut self, t: &Arc<Table>) -> Result<(), SqlError> {
         if t.has_hidden_key() {
             let top = self.highest(t, 0, Among::All).await?;
             t.live

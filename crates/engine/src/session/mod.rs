@@ -30,8 +30,8 @@ mod scan_spec;
 mod secondary;
 mod table_locks;
 mod tables;
-
 mod update;
+mod views;
 
 pub use batch::RowBatch;
 pub use commit::Committing;
@@ -47,7 +47,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::events::buffer::EventBuffer;
 use crate::interrupt::Interrupt;
-use crate::schema::{Catalog, TableUse};
+use crate::schema::{Catalog, TableUse, ViewUse};
 use crate::table_lock::{Holds, Owner, Writing};
 use crate::txn::{Registration, Snapshot};
 use crate::undo_reservation::UndoReservation;
@@ -121,10 +121,13 @@ pub struct Session {
     /// The transaction has locked or changed something that is no temporary table's.
     locks_lasting: bool,
     uses: Vec<TableUse>,
+    views: Vec<ViewUse>,
     /// As which it holds locks of tables.
     pub(crate) owner: Owner,
     /// The locks it was asked to hold.
     holds: Holds,
+    /// What ends before they are given back.
+    pub(crate) while_locked: Option<Box<dyn Send + Sync>>,
     /// Says that it writes, where it is a client's.
     writing: Option<Writing>,
     pub(crate) lock_timeout_us: u64,
@@ -193,8 +196,10 @@ impl Session {
             defines: false,
             locks_lasting: false,
             uses: Vec::new(),
+            views: Vec::new(),
             owner,
             holds: Holds::default(),
+            while_locked: None,
             writing: None,
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
@@ -411,8 +416,9 @@ impl Session {
         self.events.clear();
         self.savepoints.clear();
         self.statement_start = Mark::START;
-        if !self.uses.is_empty() {
+        if !(self.uses.is_empty() && self.views.is_empty()) {
             self.uses.clear();
+            self.views.clear();
             self.interrupt.tables.clear();
         }
         self.end_writing();

@@ -7,7 +7,7 @@
 
 use super::Session;
 use crate::engine::Engine;
-use crate::schema::{DdlGuard, Table};
+use crate::schema::{DdlGuard, ObjectDef, Table};
 use crate::table_lock::{
     Asked, Asking, FailedRollbacks, Hindrance, Leaving, TableHold, TableLock, TableLockKind,
     TableLockMode, TableWait, Writing,
@@ -41,6 +41,14 @@ impl Wanted {
     pub(crate) fn new(table: &Table, mode: TableLockMode) -> Wanted {
         Wanted {
             lock: table.lock.clone(),
+            mode,
+        }
+    }
+
+    /// A view.
+    pub(crate) fn view(view: &ObjectDef, mode: TableLockMode) -> Wanted {
+        Wanted {
+            lock: view.lock().clone(),
             mode,
         }
     }
@@ -224,6 +232,8 @@ impl Session {
 
     /// UNLOCK TABLES: gives back what [`lock_tables`](Self::lock_tables) has locked. No transaction is open.
     pub fn unlock_tables(&mut self) {
+        // Before the locks: nobody changes what is said to be at rest.
+        self.while_locked = None;
         self.holds.tables.clear();
         self.end_writing();
     }

@@ -14,7 +14,7 @@ impl Session {
     /// Opens a table for the rest of the transaction, to read it and to write to it.
     ///
     /// # Errors
-    /// 1049, 1146: there is no such table; 1712: its file is missing; as [`Session::reopen`].
+    /// 1049, 1146: there is no such table; 1712: its file is missing; 1814: it was discarded; as [`Session::reopen`].
     pub async fn open_table(&mut self, schema: &str, name: &str) -> Result<Arc<Table>, SqlError> {
         self.open(schema, name, true).await
     }
@@ -38,6 +38,9 @@ impl Session {
             let Some(t) = catalog.table(schema, name) else {
                 return Err(catalog.why_no_table(schema, name));
             };
+            if t.def.options.discarded {
+                return Err(SqlError::tablespace_discarded(name));
+            }
             if self.reopen(&t, writes).await? {
                 return Ok(t);
             }
@@ -153,6 +156,7 @@ impl Session {
             return Err(SqlError::lock_deadlock());
         }
         self.uses.clear();
+        self.views.clear();
         self.interrupt.tables.clear();
         let gone = || t.lock.rising().is_none();
         match self.wait_until(&t.lock.changed, until_us, gone).await? {

@@ -119,6 +119,7 @@ pub fn table(name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> Tab
             auto_increment: 0,
             others: vec![],
             created_us: 0,
+            discarded: false,
         },
     }
 }

@@ -151,18 +151,23 @@ impl Root {
     pub(super) fn read(file: &dyn File) -> io::Result<Slots> {
         let mut b = AlignedBuf::zeroed(FRONT);
         let n = file.read_now(&mut b, 0)?;
-        let slots = || b[..n].chunks_exact(SLOT);
+        Ok(Root::newest(&b[..n]))
+    }
+
+    /// What the bytes in front of a file say.
+    pub(super) fn newest(front: &[u8]) -> Slots {
+        let slots = || front.chunks_exact(SLOT);
         let newest = slots()
             .filter_map(Root::decode)
             .max_by_key(|r| r.generation);
         let named = slots().any(|s| le::get_u64(s, 0) == MAGIC);
-        Ok(match newest {
+        match newest {
             Some(r) => Slots::Root(r),
             // A root is whole in one slot before the other is written, so only zeros are a creation cut short.
             None if named && slots().any(|s| s.iter().all(|b| *b == 0)) => Slots::Uncommitted,
             None if named => Slots::NoRoot,
             None => Slots::Other,
-        })
+        }
     }
 }
 

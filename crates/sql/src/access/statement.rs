@@ -352,6 +352,10 @@ impl Collector<'_> {
         if self.is_own(&a.name)? {
             return Ok(());
         }
+        if matches!(&a.actions[..], [AlterAction::Tablespace(_)]) {
+            // As in MySQL: the table stays what it is.
+            return self.on_base(&a.name, PrivSet::of(Priv::Alter));
+        }
         self.on_base(&a.name, REBUILD)?;
         for action in &a.actions {
             match action {

@@ -65,6 +65,14 @@ impl StatementBinder<'_> {
         self.require_columns(&v.schema, &v.name, Priv::Insert, given)?;
         let table = stored(&names, slot).ok_or_else(|| not_insertable(view))?;
         let columns: Vec<u16> = bases.iter().map(|b| b.1).collect();
+        if let ast::InsertSource::Query(q) = &i.source
+            && q.limit.is_some()
+            && matches!(q.body, ast::QueryBody::Select(_))
+        {
+            // As in MySQL, where the LIMIT of the rows that come is taken for one of those that change.
+            let place = names.tables.iter().position(|t| t.slot == slot);
+            self.limited(&names, place.unwrap_or(0), "INSERT")?;
+        }
         only_table(&mut names, slot);
         let base = &names.tables[0];
         let given = columns.iter().map(|&c| column_name(&table, c)).collect();

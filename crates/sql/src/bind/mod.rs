@@ -45,7 +45,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Catalog, Engine, Table};
+use engine::{Catalog, Engine, ObjectDef, Table};
 use types::{CollationId, DataType, SqlError};
 
 pub use source::{
@@ -128,6 +128,8 @@ pub(crate) struct StatementBinder<'p> {
     pub ctx: &'p BindCtx<'p>,
     next_slot: Cell<u16>,
     tables: RefCell<Vec<UsedTable>>,
+    /// The views that it reads by, each once.
+    views: RefCell<Vec<Arc<ObjectDef>>>,
     /// Those that foreign keys lead to.
     related: RefCell<Vec<UsedTable>>,
     /// Those under LOCK TABLES that it has named.
@@ -165,6 +167,7 @@ impl<'p> StatementBinder<'p> {
             ctx,
             next_slot: Cell::new(0),
             tables: RefCell::default(),
+            views: RefCell::default(),
             related: RefCell::default(),
             named: locked::Named::of(ctx.locked),
             params: Cell::new(0),
@@ -202,6 +205,7 @@ impl<'p> StatementBinder<'p> {
             facts: Facts {
                 needs: self.needs.into_inner(),
                 tables: self.tables.into_inner(),
+                views: self.views.into_inner(),
                 related: self.related.into_inner(),
                 params: self.params.get(),
                 typed_params: typed_params.into(),

@@ -27,7 +27,7 @@ impl StatementBinder<'_> {
     /// The table of a name, where it may be used so; statements call it `alias`.
     ///
     /// # Errors
-    /// 1046 without a schema, 1142 where it may not be used so, 1146 or 1109 where it is not there; 1099, 1100 under LOCK TABLES.
+    /// 1046 without a schema, 1142 where it may not be used so, 1146 or 1109 where it is not there; 1814 where it was discarded; 1099, 1100 under LOCK TABLES.
     pub(crate) fn named_table(
         &self,
         name: &ast::ObjectName,
@@ -62,6 +62,7 @@ impl StatementBinder<'_> {
             false => self.ctx.catalog.base_table(schema, &name.name),
         };
         match table {
+            Some(t) if t.def.options.discarded => Err(SqlError::tablespace_discarded(&name.name)),
             Some(t) => {
                 self.use_table(&t, writes);
                 Ok(TableSource::Engine(t))

@@ -121,12 +121,10 @@ impl Gathering<'_> {
                     columns,
                 })
             });
-            parents.push(ParentKey { key, parent });
+            let turn = table.def.index_of(&k.columns);
+            parents.push(ParentKey { key, turn, parent });
         }
-        parents.sort_by_key(|p| {
-            let k = &table.def.foreign_keys[p.key];
-            (table.def.index_of(&k.columns), k.name.clone())
-        });
+        parents.sort_by_key(|p| (p.turn, table.def.foreign_keys[p.key].name.clone()));
         self.nodes[node].parents = parents;
         self.look_down(node, &table.def, &changes);
     }
@@ -157,11 +155,13 @@ impl Gathering<'_> {
                 if sets {
                     more.assigned.extend(k.columns.iter().copied());
                 }
+                let turn = def.index_of(&columns);
                 children.push(ChildKey {
                     node: at as u16,
                     key,
                     columns,
                     index,
+                    turn,
                 });
                 self.happens(at, more);
             }
@@ -169,11 +169,7 @@ impl Gathering<'_> {
         children.sort_by_key(|c| {
             let child = &self.nodes[usize::from(c.node)].table.def;
             let k = &child.foreign_keys[c.key];
-            (
-                def.index_of(&c.columns),
-                child.schema.clone(),
-                k.name.clone(),
-            )
+            (c.turn, child.schema.clone(), k.name.clone())
         });
         self.nodes[node].children = children;
     }

@@ -42,6 +42,8 @@ pub struct Node {
 pub struct ParentKey {
     /// Which of the table's foreign keys.
     pub key: usize,
+    /// The table's index that begins with its columns, at whose turn the parent is looked for.
+    pub turn: Option<usize>,
     /// Where its parent's rows are found; `None` where there is no such table, or none with such an index.
     pub parent: Option<ParentIndex>,
 }
@@ -66,4 +68,6 @@ pub struct ChildKey {
     pub columns: Vec<u16>,
     /// The child's index, which begins with the foreign key's columns.
     pub index: usize,
+    /// The parent's index that begins with the columns it refers to, at whose turn the child is looked for.
+    pub turn: Option<usize>,
 }

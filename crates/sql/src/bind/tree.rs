@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use engine::Table;
+use engine::{ObjectDef, Table};
 use types::keyenc::KeyPart;
 use types::{Charset, DataType};
 
@@ -71,6 +71,8 @@ pub(crate) struct Facts {
     pub needs: Needs,
     /// The stored tables it uses, each once.
     pub tables: Vec<UsedTable>,
+    /// The views that it reads by, each once.
+    pub views: Vec<Arc<ObjectDef>>,
     /// The tables that foreign keys lead to, each once; they may be among those, too.
     pub related: Vec<UsedTable>,
     /// Number of parameters it reads.

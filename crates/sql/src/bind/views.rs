@@ -102,6 +102,10 @@ impl StatementBinder<'_> {
             let shown = Need::Table { table, privileges };
             self.require_of_session(Need::Shown(Box::new(shown)))?;
         }
+        let mut views = self.views.borrow_mut();
+        if !views.iter().any(|v| Arc::ptr_eq(v, view)) {
+            views.push(Arc::clone(view));
+        }
         Ok(Some(Arc::clone(view)))
     }
 

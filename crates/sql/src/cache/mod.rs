@@ -115,6 +115,7 @@ mod tests {
             catalog_version: 1,
             figures: Box::default(),
             tables: Vec::new(),
+            views: Box::default(),
             columns: Vec::new().into(),
             params: 0,
             typed_params: Box::default(),

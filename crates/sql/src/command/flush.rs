@@ -38,8 +38,10 @@ impl Session {
         for item in items {
             match item {
                 FlushItem::Tables {
-                    for_export: true, ..
-                } => return Err(SqlError::not_supported("FLUSH TABLES FOR EXPORT")),
+                    tables,
+                    for_export: true,
+                    ..
+                } => self.flush_for_export(tables).await?,
                 FlushItem::Tables {
                     tables,
                     read_lock: true,

@@ -64,6 +64,9 @@ impl Session {
             ));
         }
         let t = self.find_base_table(&n)?;
+        if t.def.options.discarded {
+            return Err(SqlError::tablespace_discarded(&n.name));
+        }
         let opened = HandlerTable {
             schema: n.schema,
             name: n.name,

@@ -74,6 +74,35 @@ impl Session {
         self.lock_named_tables(wanted).await
     }
 
+    /// FLUSH TABLES a, b FOR EXPORT.
+    pub(super) async fn flush_for_export(&mut self, tables: &[ObjectName]) -> Result<(), SqlError> {
+        for t in tables {
+            let n = self.full_name(t)?;
+            let t = self.find_base_table(&n)?;
+            let stored = self.engine.catalog().base_table(&n.schema, &n.name);
+            if t.def.is_temporary() && stored.is_none() {
+                // FLUSH knows no temporary tables.
+                return Err(SqlError::no_such_table(&n.schema, &n.name));
+            }
+            if t.def.options.discarded {
+                return Err(SqlError::tablespace_discarded(&n.name));
+            }
+        }
+        self.flush_and_lock(tables).await?;
+        let catalog = Arc::clone(self.engine.catalog());
+        let mut all: Vec<Arc<Table>> = Vec::with_capacity(tables.len());
+        for t in tables {
+            let n = self.full_name(t)?;
+            let table = catalog.table(&n.schema, &n.name);
+            all.push(table.ok_or_else(|| catalog.why_no_table(&n.schema, &n.name))?);
+        }
+        let exported = self.engine.export_tables(&all).await;
+        if exported.is_err() {
+            self.forget_locked_tables();
+        }
+        exported
+    }
+
     /// Commits, gives back what was locked before, and locks the tables with those that foreign keys lead to.
     async fn lock_named_tables(&mut self, wanted: Vec<LockedTable>) -> Result<(), SqlError> {
         self.implicit_commit().await?;

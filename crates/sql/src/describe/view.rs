@@ -86,6 +86,7 @@ pub(crate) fn as_table(view: &ObjectDef, columns: Vec<ColumnDef>) -> TableDef {
             auto_increment: 0,
             others: Vec::new(),
             created_us: 0,
+            discarded: false,
         },
     }
 }

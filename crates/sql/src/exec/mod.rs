@@ -78,7 +78,7 @@ pub async fn run(
     ctx: &mut ExecCtx<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, ExecError> {
-    hold(&plan.tables, ctx.engine).await?;
+    hold(&plan.tables, &plan.views, ctx.engine).await?;
     match &plan.body {
         PlanBody::PointGet(p) => return Ok(direct::point_get(p, &plan, ctx, sink).await?),
         PlanBody::Insert(i) => writes(&mut ctx.cx, i.ignore),
@@ -119,19 +119,25 @@ pub async fn run(
     Ok(done)
 }
 
-/// Holds tables for the rest of the transaction. One that writes waits first until it may: whoever has locked the server is not to
+/// Holds tables and views for the rest of the transaction. One that writes waits first until it may: whoever has locked the server is not to
 /// wait for tables that it has.
 ///
 /// # Errors
 /// [`ExecError::Stale`] where one is no longer what it was; 1223, 1205, 1317.
 pub(crate) async fn hold(
     tables: &[UsedTable],
+    views: &[Arc<engine::ObjectDef>],
     session: &mut engine::Session,
 ) -> Result<(), ExecError> {
     for t in tables {
         if t.writes && !session.begin_writing_now() {
             // In a box, as it is rare.
             Box::pin(session.begin_writing()).await?;
+        }
+    }
+    for v in views {
+        if !session.use_view(v).await? {
+            return Err(ExecError::Stale);
         }
     }
     for t in tables {
@@ -206,7 +212,7 @@ pub async fn eval_scalar(
     let plan = plan_ctx.security.authorize(Arc::new(plan))?;
     let ready = plan_ctx.security.ready(&plan);
     let plan = ready.ok_or_else(|| SqlError::internal("a plan of another session"))?;
-    hold(&plan.tables, ctx.engine).await?;
+    hold(&plan.tables, &plan.views, ctx.engine).await?;
     let PlanBody::Do(b) = &plan.body else {
         return Err(SqlError::internal("an expression is expected").into());
     };

@@ -1,12 +1,12 @@
 //! `performance_schema.metadata_locks`: the locks of tables, of the server and of names, as MySQL shows its metadata locks.
 //!
 //! A transaction's use of a table is `SHARED_READ` or `SHARED_WRITE`, LOCK TABLES `SHARED_READ_ONLY` or `SHARED_NO_READ_WRITE`, a change of
-//! a definition `EXCLUSIVE`. A session's own use of what it has locked is no lock of its own. Temporary tables are nobody else's, and not shown.
+//! a definition `EXCLUSIVE`. A view is shown as a table, as in MySQL. A session's own use of what it has locked is no lock of its own. Temporary tables are nobody else's, and not shown.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::{Table, TableLockKind, TableLockMode};
+use engine::{ObjectDef, Table, TableLockKind, TableLockMode};
 use types::Value;
 
 use super::spec::{Spec, View, name, text, uint};
@@ -14,7 +14,8 @@ use crate::context::Process;
 
 /// What is locked.
 enum Object<'o> {
-    Table(&'o Table),
+    /// A table or a view: its schema and its name.
+    Table(&'o str, &'o str),
     /// A lock of the whole server, by its type.
     Server(&'static str),
     /// GET_LOCK.
@@ -36,7 +37,7 @@ struct Lock<'o> {
 impl Lock<'_> {
     fn row(&self) -> Vec<Value> {
         let (object, schema, called) = match &self.object {
-            Object::Table(t) => ("TABLE", name(&t.def.schema), name(&t.def.name)),
+            Object::Table(schema, t) => ("TABLE", name(schema), name(t)),
             Object::Server(what) => (*what, Value::Null, Value::Null),
             Object::Name(n) => ("USER LEVEL LOCK", Value::Null, name(n)),
         };
@@ -79,6 +80,8 @@ struct Known<'v> {
     v: &'v View<'v>,
     /// Tables by the numbers of their locks.
     tables: BTreeMap<u64, Arc<Table>>,
+    /// Views, in the same way.
+    views: BTreeMap<u64, Arc<ObjectDef>>,
     /// Connections by what they hold locks as.
     threads: HashMap<u64, u64>,
     processes: Vec<Arc<Process>>,
@@ -88,11 +91,14 @@ struct Known<'v> {
 impl Known<'_> {
     /// A lock, or the wish for one, of a table.
     fn table(&mut self, number: u64, kind: TableLockKind, granted: bool, thread: Option<u64>) {
-        let Some(t) = self.tables.get(&number) else {
+        let table = self.tables.get(&number);
+        let table = table.map(|t| (&t.def.schema, &t.def.name));
+        let view = self.views.get(&number).map(|v| (&v.schema, &v.name));
+        let Some((schema, called)) = table.or(view) else {
             return;
         };
         let lock = Lock {
-            object: Object::Table(t),
+            object: Object::Table(schema, called),
             number,
             kind: word(kind),
             duration: duration(kind, granted),
@@ -133,7 +139,13 @@ impl Known<'_> {
             all.map(|(owner, mode)| (*n, owner, mode))
                 .collect::<Vec<_>>()
         };
-        let held: Vec<_> = self.tables.iter().flat_map(holders).collect();
+        let of_view = |(n, v): (&u64, &Arc<ObjectDef>)| {
+            let all = v.lock_holders().into_iter();
+            all.map(|(owner, mode)| (*n, owner, mode))
+                .collect::<Vec<_>>()
+        };
+        let held = self.tables.iter().flat_map(holders);
+        let held: Vec<_> = held.chain(self.views.iter().flat_map(of_view)).collect();
         for (number, owner, mode) in &held {
             let thread = self.threads.get(owner).copied();
             self.table(*number, TableLockKind::Locked(*mode), true, thread);
@@ -167,9 +179,12 @@ fn metadata_locks(v: &View<'_>) -> Vec<Vec<Value>> {
         .map(|p| (p.interrupt().tables.owner(), p.id));
     let catalog = v.ctx.engine.catalog();
     let tables = catalog.tables().map(|t| (t.lock_number(), Arc::clone(t)));
+    let views = catalog.schemas().flat_map(|s| s.views());
+    let views = views.map(|v| (v.lock_number(), Arc::clone(v)));
     let mut known = Known {
         v,
         tables: tables.collect(),
+        views: views.collect(),
         threads: threads.collect(),
         processes,
         rows: Vec::new(),

@@ -148,6 +148,7 @@ fn as_definition(e: &Entry) -> TableDef {
             auto_increment: 0,
             others: Vec::new(),
             created_us: 0,
+            discarded: false,
         },
     }
 }

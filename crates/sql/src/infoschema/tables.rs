@@ -243,7 +243,10 @@ fn tablespaces(v: &View<'_>) -> Vec<Vec<Value>> {
                 text("8.0.41"),
                 uint(1),
                 text("N"),
-                text("normal"),
+                text(match t.def.options.discarded {
+                    true => "discarded",
+                    false => "normal",
+                }),
             ]
         })
         .collect()

@@ -122,6 +122,7 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
         needs: facts.needs,
         catalog_version: ctx.catalog.version,
         tables,
+        views: facts.views.into(),
         columns: columns.into(),
         params: facts.params,
         typed_params: facts.typed_params,

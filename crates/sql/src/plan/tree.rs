@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::{Cover, Table};
+use engine::{Cover, ObjectDef, Table};
 
 use crate::access::needs::{Guarded, Needs};
 use crate::bind::from::NestKind;
@@ -36,6 +36,8 @@ pub struct Plan {
     pub catalog_version: u64,
     /// The stored tables it uses, each once, and behind them those that foreign keys lead to; all are held before it runs.
     pub tables: Vec<UsedTable>,
+    /// The views that it reads by, each once; they are held as well.
+    pub views: Box<[Arc<ObjectDef>]>,
     /// The versions of the statistics that it was made by, in the order of `tables`; empty where they decide nothing.
     pub figures: Box<[u64]>,
     /// Its result columns; empty for a statement without a result set.

@@ -192,7 +192,7 @@ impl Session {
             rules: &applied.rules,
             idempotent,
         };
-        hold(&plan.peek().tables, &mut self.engine).await?;
+        hold(&plan.peek().tables, &[], &mut self.engine).await?;
         let now = self.now_micros();
         let no_params = Session::NO_PARAMS;
         let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, no_params, now);

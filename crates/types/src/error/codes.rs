@@ -330,8 +330,12 @@ codes! {
     ER_REPLICA_CONFIGURATION = 1794, "HY000", "Replica is not configured or failed to initialize properly. You must at least set --server-id to enable either a source or a replica. Additional error messages can be found in the MySQL error log.";
     ER_UNKNOWN_ALTER_ALGORITHM = 1800, "HY000", "Unknown ALGORITHM '%s'";
     ER_UNKNOWN_ALTER_LOCK = 1801, "HY000", "Unknown LOCK type '%s'";
+    ER_TABLE_SCHEMA_MISMATCH = 1808, "HY000", "Schema mismatch (%s)";
+    ER_IO_READ_ERROR = 1810, "HY000", "IO Read error: (%lu, %s) %s";
+    ER_IO_WRITE_ERROR = 1811, "HY000", "IO Write error: (%lu, %s) %s";
     ER_TABLESPACE_MISSING = 1812, "HY000", "Tablespace is missing for table %s.";
     ER_TABLESPACE_EXISTS = 1813, "HY000", "Tablespace '%s' exists.";
+    ER_TABLESPACE_DISCARDED = 1814, "HY000", "Tablespace has been discarded for table '%-.192s'";
     ER_INTERNAL_ERROR = 1815, "HY000", "Internal error: %s";
     ER_INVALID_YEAR_COLUMN_LENGTH = 1818, "HY000", "Supports only YEAR or YEAR(4) column.";
     ER_NOT_VALID_PASSWORD = 1819, "HY000", "Your password does not satisfy the current policy requirements";
@@ -351,6 +355,7 @@ codes! {
     ER_DUP_UNKNOWN_IN_INDEX = 1859, "23000", "Duplicate entry for key '%-.192s'";
     ER_MUST_CHANGE_PASSWORD_LOGIN = 1862, "HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     ER_INCONSISTENT_ERROR = 3002, "HY000", "Query caused different errors on source and replica. Error on source: message (format)='%s' error code=%d; Error on replica:actual message='%s', error code=%d. Default database:'%s'. Query:'%s'";
+    ER_CANNOT_DISCARD_TEMPORARY_TABLE = 3007, "HY000", "Cannot DISCARD/IMPORT tablespace associated with temporary table";
     ER_FK_DEPTH_EXCEEDED = 3008, "HY000", "Foreign key cascade delete/update exceeds max depth of %d.";
     ER_INVALID_FIELD_SIZE = 3013, "HY000", "Invalid size for column '%s'.";
     ER_INVALID_ARGUMENT_FOR_LOGARITHM = 3020, "HY000", "Invalid argument for logarithm";

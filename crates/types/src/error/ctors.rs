@@ -44,6 +44,12 @@ ctors! {
     ambiguous_column(name: &str, clause: &str) = ER_NON_UNIQ_ERROR, "Column '{name}' in {clause} is ambiguous";
     /// 1146.
     no_such_table(db: &str, table: &str) = ER_NO_SUCH_TABLE, "Table '{db}.{table}' doesn't exist";
+    /// 1814.
+    tablespace_discarded(table: &str) = ER_TABLESPACE_DISCARDED, "Tablespace has been discarded for table '{}'", cut(table, 192);
+    /// 1808: `why` says what differs.
+    table_schema_mismatch(why: &str) = ER_TABLE_SCHEMA_MISMATCH, "Schema mismatch ({why})";
+    /// 1451 of a whole table, which is a parent.
+    table_is_referenced(key: &str) = ER_ROW_IS_REFERENCED_2, "Cannot delete or update a parent row: a foreign key constraint fails ({})", cut(key, 192);
     /// 1050.
     table_exists(table: &str) = ER_TABLE_EXISTS_ERROR, "Table '{table}' already exists";
     /// 1049.

@@ -21,7 +21,7 @@ use sql_parser::ast::{
 use super::altered::{AlteredTable, Origin};
 use super::identifier::check_identifier;
 use super::table::DefCtx;
-use super::{altered_table, rebuild, temporary};
+use super::{altered_table, rebuild, tablespace, temporary};
 
 fn done() -> Done {
     Done {
@@ -116,9 +116,15 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
     if s.temporary_table(&n).is_some() {
         temporary::refuse_foreign_keys_of(&stmt.actions)?;
     }
+    if let Some(verb) = tablespace::verb(&stmt.actions) {
+        return tablespace::run(s, &n, verb).await;
+    }
     let renamed = target(s, &n, &stmt.actions)?;
     loop {
         let t = s.find_base_table(&n)?;
+        if t.def.options.discarded && stmt.actions.iter().any(changes_definition) {
+            return Err(SqlError::tablespace_discarded(&n.name));
+        }
         let mut made = with_def_ctx(s, &t.def, |ctx| {
             altered_table::apply(&t.def, &stmt.actions, ctx)
         })?;
@@ -172,7 +178,6 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
 fn refuse(a: &AlterAction) -> Result<(), SqlError> {
     let refused = |what: &str| Err(SqlError::not_supported(&format!("ALTER TABLE {what}")));
     match a {
-        AlterAction::Tablespace(_) => refused("TABLESPACE"),
         AlterAction::PartitionBy(_)
         | AlterAction::RemovePartitioning
         | AlterAction::AddPartition(..)
@@ -371,6 +376,9 @@ async fn rewrite(
 pub(crate) async fn rebuild_as_is(s: &mut Session, n: &TableName) -> Result<(), SqlError> {
     loop {
         let t = s.find_base_table(n)?;
+        if t.def.options.discarded {
+            return Err(SqlError::tablespace_discarded(&n.name));
+        }
         let made = with_def_ctx(s, &t.def, |ctx| altered_table::apply(&t.def, &[], ctx))?;
         if rebuild::run(s, &t, &made, "DEFAULT").await?.is_some() {
             return Ok(());

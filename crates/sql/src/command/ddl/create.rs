@@ -131,6 +131,7 @@ fn like(
     def.id = 0;
     def.options.auto_increment = 0;
     def.options.created_us = 0;
+    def.options.discarded = false;
     def.columns.iter_mut().for_each(|c| c.fill = None);
     def.checks = checks::copied(&def.checks, name)?;
     def.indexes.retain(|i| i.kind != IndexKind::Hidden);

@@ -24,6 +24,7 @@ mod rebuild;
 mod recoded;
 mod row_format;
 mod table;
+mod tablespace;
 mod temporary;
 mod told;
 mod view;

@@ -465,6 +465,7 @@ fn options(
         auto_increment: 0,
         others: Vec::new(),
         created_us: 0,
+        discarded: false,
     };
     for w in written {
         option(table, &mut o, w, ctx.substitute_engines, &mut ctx.warnings)?;

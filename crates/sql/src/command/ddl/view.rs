@@ -78,12 +78,8 @@ pub async fn create(s: &mut Session, stmt: &CreateView) -> Result<Done, SqlError
         (false, true) => Existing::Replaced,
         (false, false) => Existing::Refused,
     };
-    let object = ObjectDef {
-        kind: ObjectKind::View,
-        schema: name.schema,
-        name: name.name,
-        body: def.encode(),
-    };
+    let body = def.encode();
+    let object = ObjectDef::new(ObjectKind::View, &name.schema, &name.name, body);
     s.engine.put_view(object, existing).await?;
     Ok(Done::default())
 }

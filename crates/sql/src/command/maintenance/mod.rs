@@ -202,7 +202,8 @@ async fn check(
 ) -> Result<Vec<(&'static str, String)>, SqlError> {
     s.engine.statement_begin(Isolation::ReadCommitted);
     let r = async {
-        let t = match s.engine.reopen(t, false).await? {
+        let opened = !t.def.options.discarded && s.engine.reopen(t, false).await?;
+        let t = match opened {
             true => Arc::clone(t),
             false => s.engine.open_to_read(&n.schema, &n.name).await?,
         };

@@ -157,7 +157,7 @@ impl<'p> Applying<'p> {
             ));
         writer.admits(&row, self.cx)?;
         loop {
-            let inserted = writer.insert_row(self.session, &row, self.cx).await?;
+            let inserted = writer.insert_row(self.session, &row, None, self.cx).await?;
             match inserted {
                 None | Some(Inserted::Done) => return Ok(()),
                 Some(Inserted::Duplicate { key, .. }) if self.target.idempotent => {

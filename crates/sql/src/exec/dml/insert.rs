@@ -154,8 +154,11 @@ impl Insert<'_> {
             },
         };
         let mut replaced = 0;
+        let mut was = None;
         loop {
-            let inserted = self.writer.insert_row(env.session, row.values, env.cx);
+            let inserted = self
+                .writer
+                .insert_row(env.session, row.values, was.as_deref(), env.cx);
             let (index, key) = match inserted.await? {
                 None => return Ok(()),
                 Some(Inserted::Done) => {
@@ -171,7 +174,10 @@ impl Insert<'_> {
                 .in_the_way(met, &row, env, subs, tally)
                 .await?
             {
-                InTheWay::Removed => replaced += 1,
+                InTheWay::Removed(row) => {
+                    replaced += 1;
+                    was = row;
+                }
                 InTheWay::Gone => {}
                 InTheWay::TheSame => {
                     self.tally.inserted(replaced, None);

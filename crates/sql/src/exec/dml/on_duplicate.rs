@@ -20,8 +20,8 @@ use sql_expr::RowSource;
 pub(super) enum InTheWay {
     /// It stays, changed or not: the new row is not inserted.
     Stays,
-    /// It was deleted: the new row is tried again.
-    Removed,
+    /// It was deleted: the new row is tried again; in its place where MySQL would have changed it.
+    Removed(Option<Vec<Value>>),
     /// It is not there any more, or another: the new row is tried again.
     Gone,
     /// It is what was to be inserted, to the byte: it stays, and counts as replaced.
@@ -144,22 +144,21 @@ impl OnDuplicate<'_> {
         let relations = self.plan.relations.as_deref();
         let children = relations.is_some_and(|r| r.has_children(0));
         let mut same = false;
+        let in_place = last_unique == Some(index) && !children;
+        let mut was = None;
         let deleted = self
             .writer
             .delete_row(env.session, key, env.cx, |old| {
-                same = last_unique == Some(index)
-                    && !children
-                    && row
-                        .values
-                        .iter()
-                        .enumerate()
-                        .all(|(c, v)| same_value(v.as_ref(), old.column(c)));
+                let equal = |c: usize| same_value(row.values[c].as_ref(), old.column(c));
+                same = in_place && (0..row.values.len()).all(equal);
+                // Under another clustered key all entries are made anew, and their parents looked for.
+                was = (in_place && table.index_columns(0).all(equal)).then(|| old.to_values());
                 Ok(!same)
             })
             .await?;
         tally.removed(u64::from(deleted));
         Ok(match (deleted, same) {
-            (true, _) => InTheWay::Removed,
+            (true, _) => InTheWay::Removed(was),
             (false, true) => InTheWay::TheSame,
             (false, false) => InTheWay::Gone,
         })

@@ -187,3 +187,77 @@ fn nothing_is_said_of_a_table_that_one_may_not_know() {
     assert_eq!(u.error("INSERT INTO a.c VALUES (2)"), 1452);
     assert_eq!(u.error("DELETE FROM b.t"), 1451);
 }
+
+/// As on MariaDB 10.11: a row's entries are made in one index after the other, and before each its children and its parents are looked for.
+#[test]
+fn of_several_refusals_the_one_of_the_first_index_is_told() {
+    let s = server();
+    let mut c = Client::in_test(&s);
+    for sql in [
+        "CREATE TABLE p (id INT PRIMARY KEY)",
+        "INSERT INTO p VALUES (1), (2)",
+        "CREATE TABLE a (id INT PRIMARY KEY, pid INT, u INT, UNIQUE f (pid), UNIQUE u (u), FOREIGN KEY (pid) REFERENCES p (id))",
+        "CREATE TABLE b (id INT PRIMARY KEY, u INT, pid INT, UNIQUE u (u), UNIQUE f (pid), FOREIGN KEY (pid) REFERENCES p (id))",
+        "INSERT INTO a VALUES (1, 1, 1), (2, 2, 2)",
+        "INSERT INTO b (id, pid, u) VALUES (1, 1, 1), (2, 2, 2)",
+        "CREATE TABLE q (id INT PRIMARY KEY, k INT, u INT, UNIQUE k (k), UNIQUE u (u))",
+        "CREATE TABLE qc (id INT PRIMARY KEY, k INT, FOREIGN KEY (k) REFERENCES q (k))",
+        "INSERT INTO q VALUES (1, 1, 1), (2, 2, 2)",
+        "INSERT INTO qc VALUES (1, 1)",
+        "CREATE TABLE m (id INT PRIMARY KEY, pid INT, k INT, UNIQUE f (pid), UNIQUE k (k), FOREIGN KEY (pid) REFERENCES p (id))",
+        "CREATE TABLE mc (id INT PRIMARY KEY, k INT, FOREIGN KEY (k) REFERENCES m (k))",
+        "INSERT INTO m VALUES (1, 1, 1)",
+        "INSERT INTO mc VALUES (1, 1)",
+        "CREATE TABLE r (id INT PRIMARY KEY, k INT, u INT, UNIQUE k (k), UNIQUE u (u))",
+        "CREATE TABLE rc (id INT PRIMARY KEY, k INT, UNIQUE k (k), FOREIGN KEY (k) REFERENCES r (k) ON UPDATE CASCADE)",
+        "INSERT INTO r VALUES (1, 1, 1), (2, 2, 2)",
+        "SET foreign_key_checks = 0",
+        "INSERT INTO rc VALUES (1, 1), (2, 7)",
+        "CREATE TABLE s (id INT PRIMARY KEY, pid INT, t INT, FOREIGN KEY (pid) REFERENCES p (id))",
+        "INSERT INTO s VALUES (1, 9, 0)",
+        "CREATE TABLE s2 (id INT PRIMARY KEY, pid INT, v INT, UNIQUE v (v), FOREIGN KEY (pid) REFERENCES p (id))",
+        "INSERT INTO s2 VALUES (1, 9, 1)",
+        "SET foreign_key_checks = 1",
+    ] {
+        c.run(sql);
+    }
+    for (sql, code) in [
+        ("UPDATE a SET pid = 9, u = 2 WHERE id = 1", 1452),
+        ("UPDATE b SET pid = 9, u = 2 WHERE id = 1", 1062),
+        ("UPDATE a SET id = 2, pid = 9 WHERE id = 1", 1062),
+        (
+            "INSERT INTO a VALUES (1, 1, 1) ON DUPLICATE KEY UPDATE pid = 9, u = 2",
+            1452,
+        ),
+        (
+            "INSERT INTO b VALUES (1, 1, 1) ON DUPLICATE KEY UPDATE pid = 9, u = 2",
+            1062,
+        ),
+        ("UPDATE q SET k = 5, u = 2 WHERE id = 1", 1451),
+        ("UPDATE q SET k = 2 WHERE id = 1", 1451),
+        ("UPDATE m SET pid = 9, k = 9 WHERE id = 1", 1452),
+        ("UPDATE r SET k = 7, u = 2 WHERE id = 1", 1761),
+        ("UPDATE IGNORE r SET k = 7, u = 2 WHERE id = 1", 1761),
+        ("UPDATE r SET k = 8, u = 2 WHERE id = 1", 1062),
+        // An orphan that keeps its key is changed in its place.
+        ("REPLACE INTO s VALUES (1, 9, 1)", 0),
+        ("REPLACE INTO s VALUES (1, 8, 1)", 1452),
+        ("REPLACE INTO s2 VALUES (1, 9, 2)", 1452),
+        ("REPLACE INTO s2 VALUES (2, 9, 1)", 1452),
+    ] {
+        assert_eq!(c.error(sql), code, "{sql}");
+    }
+    // Nothing stays of a cascade that came before a duplicate.
+    assert_eq!(
+        c.rows("SELECT id, k FROM rc ORDER BY id"),
+        [["1", "1"], ["2", "7"]]
+    );
+    c.run("UPDATE IGNORE a SET pid = 9, u = 2 WHERE id = 1");
+    assert_eq!(c.rows("SHOW WARNINGS")[0][1], "1452");
+    c.run("CREATE TABLE z (a INT, b INT)");
+    c.run("CREATE VIEW zv AS SELECT b FROM z");
+    c.run("INSERT INTO zv SELECT 5 LIMIT 1");
+    assert_eq!(c.rows("SHOW WARNINGS")[0][1], "1355");
+    c.run("INSERT INTO zv SELECT 5");
+    assert!(c.rows("SHOW WARNINGS").is_empty());
+}

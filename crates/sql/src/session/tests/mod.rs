@@ -33,6 +33,7 @@ mod rows;
 mod set;
 mod shows;
 mod table_locks;
+mod tablespaces;
 mod temporary;
 mod views;
 mod wide;

@@ -417,3 +417,85 @@ fn locks_hold_among_clients() {
         (TURNS * 4).to_string()
     );
 }
+
+#[test]
+fn a_views_definition_stays_as_long_as_a_transaction_has_read_by_it() {
+    let s = server();
+    let mut reader = started(&s);
+    reader.run("CREATE DATABASE views");
+    reader.run("CREATE VIEW views.v AS SELECT id, v FROM a");
+    reader.run("CREATE VIEW views.w AS SELECT id FROM views.v");
+    reader.run("CREATE VIEW views.one AS SELECT 1 AS x");
+    reader.run("CREATE VIEW views.free AS SELECT 1 AS x");
+    let mut other = impatient(&s);
+    reader.run("BEGIN");
+    assert_eq!(reader.rows("SELECT * FROM views.w").len(), 2);
+    assert_eq!(reader.one("SELECT x FROM views.one"), "1");
+    let locks = "SELECT object_type, object_name, lock_type, lock_status FROM performance_schema.metadata_locks \
+        WHERE object_schema = 'views' ORDER BY object_name";
+    let used = |name: &str| {
+        ["TABLE", name, "SHARED_READ", "GRANTED"]
+            .map(String::from)
+            .to_vec()
+    };
+    assert_eq!(other.rows(locks), [used("one"), used("v"), used("w")]);
+    for sql in [
+        "DROP VIEW views.w",
+        "DROP VIEW views.v",
+        "DROP VIEW views.free, views.one",
+        "CREATE OR REPLACE VIEW views.w AS SELECT 1",
+        "ALTER VIEW views.v AS SELECT 1",
+        "RENAME TABLE views.w TO views.w2",
+        "DROP DATABASE views",
+    ] {
+        assert_eq!(other.error(sql), 1205, "{sql}");
+    }
+    // Others read by them meanwhile, and what nobody uses can go.
+    assert_eq!(other.rows("SELECT * FROM views.w").len(), 2);
+    other.run("DROP VIEW views.free");
+    other.run("SET lock_wait_timeout = 20");
+    let waiting = behind(other, "ALTER VIEW views.v AS SELECT 7 AS id");
+    let mut third = impatient(&s);
+    let pending = "SELECT COUNT(*) FROM performance_schema.metadata_locks \
+        WHERE object_name = 'v' AND lock_type = 'EXCLUSIVE' AND lock_status = 'PENDING'";
+    while third.one(pending) == "0" {
+        assert!(!waiting.is_finished(), "it has not waited");
+    }
+    assert_eq!(third.rows("SELECT * FROM views.w").len(), 2);
+    assert_eq!(reader.rows("SELECT * FROM views.w").len(), 2);
+    reader.run("COMMIT");
+    let (mut other, code) = waiting.join().expect("it ends");
+    assert_eq!(code, 0);
+    assert_eq!(reader.rows("SELECT * FROM views.w"), [["7"]]);
+    other.run("DROP DATABASE views");
+}
+
+#[test]
+fn a_statement_goes_by_the_view_that_is_there() {
+    let s = server();
+    let (mut c, mut other) = (started(&s), impatient(&s));
+    c.run("CREATE VIEW w AS SELECT 1 AS x");
+    c.run("PREPARE p FROM 'SELECT x FROM w'");
+    for n in 2..20 {
+        other.run(&format!("CREATE OR REPLACE VIEW w AS SELECT {n} AS x"));
+        assert_eq!(c.one("EXECUTE p"), n.to_string());
+        assert_eq!(c.one("SELECT x FROM w"), n.to_string());
+    }
+    other.run("RENAME TABLE w TO w2, w2 TO w");
+    assert_eq!(c.one("EXECUTE p"), "19");
+    other.run("DROP VIEW w");
+    assert_eq!(c.error("EXECUTE p"), 1146);
+    // Two who each read by a view that the other one drops.
+    c.run("CREATE VIEW m AS SELECT 1 AS x");
+    c.run("CREATE VIEW n AS SELECT 1 AS x");
+    c.run("BEGIN");
+    other.run("BEGIN");
+    c.run("SELECT * FROM m");
+    other.run("SELECT * FROM n");
+    let first = behind(c, "DROP VIEW n");
+    let second = behind(other, "DROP VIEW m");
+    // DROP commits first, so that none waits for the other for good.
+    for waiting in [first, second] {
+        assert_eq!(waiting.join().expect("it ends").1, 0);
+    }
+}

@@ -184,6 +184,7 @@ fn table(name: &str, comment: &str, columns: Vec<ColumnDef>, key: &[&str]) -> Ta
             auto_increment: 0,
             others: vec![("STATS_PERSISTENT".to_owned(), "0".to_owned())],
             created_us: 0,
+            discarded: false,
         },
     }
 }
@@ -385,6 +386,7 @@ fn component() -> TableDef {
             auto_increment: 0,
             others: Vec::new(),
             created_us: 0,
+            discarded: false,
         },
         ..table("component", "", c, &["component_id"])
     }

@@ -12,7 +12,7 @@ use engine::{
 use types::convert::to_text;
 use types::{DataType, SqlError, Value};
 
-use super::foreign_keys::{Related, encode};
+use super::foreign_keys::{Related, Wanted, encode};
 use crate::exec::dml::row_rules::generated_value;
 use crate::exec::dml::values::{convert_mode, same_value};
 use crate::plan::ChildKey;
@@ -61,7 +61,28 @@ impl Related<'_> {
             row: new,
         };
         let step = Step::first(self.node, true);
-        cascade.updated(s, &step, None, old, new).await
+        cascade.updated(s, &step, None, (old, new), None).await
+    }
+
+    /// A row of the table was to change, and is a duplicate in this index: what would have been told before that. Nothing stays of what it has led to.
+    ///
+    /// # Errors
+    /// As [`updated`](Self::updated).
+    pub(super) async fn before_duplicate(
+        &self,
+        s: &mut Session,
+        (old, new): (&[Value], &[Value]),
+        index: usize,
+        cx: &EvalCtx<'_>,
+    ) -> Result<(), SqlError> {
+        let cascade = Cascade {
+            related: *self,
+            cx,
+            root: &self.at(self.node).table,
+            row: new,
+        };
+        let step = Step::first(self.node, true);
+        cascade.before(s, &step, None, (old, new), index).await
     }
 
     /// A row of the table is gone.
@@ -81,7 +102,7 @@ impl Related<'_> {
             row: old,
         };
         let step = Step::first(self.node, false);
-        cascade.children(s, &step, old, None).await
+        cascade.children(s, &step, old, None, None).await
     }
 }
 
@@ -103,8 +124,8 @@ impl<'a> Step<'a> {
 }
 
 impl<'a> Cascade<'a> {
-    /// A row has changed: its children; then its parents, where it has others, but by the foreign key `but`. In this order a row and its parent
-    /// that refer to each other change together.
+    /// A row has changed: at the turn of each index, up to that of `last`, its children; then its parents, where it has others, but by the foreign key
+    /// `but`. In this order a row and its parent that refer to each other change together.
     ///
     /// # Errors
     /// 1451, 1452, 1216, 1217, 1761, 3008; what the engine fails with.
@@ -113,22 +134,50 @@ impl<'a> Cascade<'a> {
         s: &mut Session,
         step: &Step<'_>,
         but: Option<usize>,
-        old: &[Value],
-        new: &[Value],
+        (old, new): (&[Value], &[Value]),
+        last: Option<usize>,
     ) -> Result<(), SqlError> {
-        self.children(s, step, old, Some(new)).await?;
         let related = &self.related;
-        let missing = related.missing_parent(s, step.node, new, Some(old), but);
-        match missing.await? {
-            Some(key) => {
-                let child = &related.at(step.node).table;
-                Err(related.no_parent(child, &child.def.foreign_keys[key]))
+        let here = related.at(step.node);
+        let mut done: Option<Option<usize>> = None;
+        loop {
+            // Both are in the order of their turns.
+            let after = |turn: &Option<usize>| done.is_none_or(|d| *turn > d);
+            let children = here.children.iter().map(|c| c.turn).find(after);
+            let parents = here.parents.iter().map(|p| p.turn).find(after);
+            let Some(turn) = children.into_iter().chain(parents).min() else {
+                return Ok(());
+            };
+            if last.is_some() && turn > last {
+                return Ok(());
             }
-            None => Ok(()),
+            done = Some(turn);
+            self.children(s, step, old, Some(new), done).await?;
+            let wanted = Wanted::AtTurn { turn, but };
+            let missing = related.missing_parent(s, step.node, new, Some(old), wanted);
+            if let Some(key) = missing.await? {
+                let child = &here.table;
+                return Err(related.no_parent(child, &child.def.foreign_keys[key]));
+            }
         }
     }
 
-    /// A row is gone, or has become another: its children.
+    /// As [`Related::before_duplicate`].
+    async fn before(
+        &self,
+        s: &mut Session,
+        step: &Step<'_>,
+        but: Option<usize>,
+        rows: (&[Value], &[Value]),
+        index: usize,
+    ) -> Result<(), SqlError> {
+        let mark = s.mark();
+        let first = self.updated(s, step, but, rows, Some(index)).await;
+        s.undo_since(mark).await?;
+        first
+    }
+
+    /// A row is gone, or has become another: its children, by one index or all.
     ///
     /// # Errors
     /// As [`updated`](Self::updated).
@@ -138,9 +187,11 @@ impl<'a> Cascade<'a> {
         step: &'f Step<'f>,
         old: &'f [Value],
         new: Option<&'f [Value]>,
+        turn: Option<Option<usize>>,
     ) -> Done<'f> {
         Box::pin(async move {
-            for c in &self.related.at(step.node).children {
+            let children = &self.related.at(step.node).children;
+            for c in children.iter().filter(|c| turn.is_none_or(|t| c.turn == t)) {
                 let of = |row: &'f [Value], c: &u16| row[usize::from(*c)].as_ref();
                 let stays = |c: &u16| new.is_some_and(|n| same_value(of(old, c), of(n, c)));
                 if c.columns.iter().all(stays) || c.columns.iter().any(|c| of(old, c).is_null()) {
@@ -253,7 +304,7 @@ impl<'a> Cascade<'a> {
             })
             .await?;
         match gone {
-            true => self.children(s, below, &old, None).await,
+            true => self.children(s, below, &old, None, None).await,
             false => Ok(()),
         }
     }
@@ -306,16 +357,20 @@ impl<'a> Cascade<'a> {
         }
         match changed {
             Updated::Done => {
-                let next = self.updated(s, below, Some(c.key), &old, &new);
+                let next = self.updated(s, below, Some(c.key), (&old, &new), None);
                 Box::pin(next).await
             }
             Updated::NotFound | Updated::Unchanged => Ok(()),
-            Updated::Duplicate { index, .. } => Err(SqlError::foreign_duplicate_key(
-                &self.root.def.name,
-                &self.row_in_words(),
-                &child.def.name,
-                &child.def.indexes[index].name,
-            )),
+            Updated::Duplicate { index, .. } => {
+                let first = self.before(s, below, Some(c.key), (&old, &new), index);
+                Box::pin(first).await?;
+                Err(SqlError::foreign_duplicate_key(
+                    &self.root.def.name,
+                    &self.row_in_words(),
+                    &child.def.name,
+                    &child.def.indexes[index].name,
+                ))
+            }
         }
     }
 

@@ -4,7 +4,9 @@
 //! - A row's parents are locked for sharing before it is inserted: a row that waits for its parent is not there yet, and is in nobody's way.
 //!   One that has none is inserted all the same, to see whether it is a duplicate first, and taken back. It is one first where the equal entry
 //!   is in an index before that of the foreign key.
-//! - A row that is changed is changed first. Its parents are looked for after that, and its children are [`cascade`](super::cascade)'s.
+//! - A row that is changed is changed first. Its parents are looked for after that, and its children are [`cascade`](super::cascade)'s. Which of
+//!   them is told is as if its entries were made in one index after the other: at the turn of each its children by that index come first, then its
+//!   parents, then whether it is a duplicate there.
 
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ use types::{SqlError, Value};
 
 use crate::access::{Priv, PrivSet, SecurityContext};
 use crate::exec::dml::values::same_value;
-use crate::plan::{Node, Relations};
+use crate::plan::{Node, ParentKey, Relations};
 use sql_expr::EvalCtx;
 
 /// The foreign keys that changes of one table meet.
@@ -24,6 +26,17 @@ pub(crate) struct Related<'p> {
     /// The table.
     pub(super) node: u16,
     security: &'p SecurityContext,
+}
+
+/// Which parents are looked for.
+#[derive(Clone, Copy)]
+pub(super) enum Wanted {
+    All,
+    /// Those by this index of the child, and not by one foreign key.
+    AtTurn {
+        turn: Option<usize>,
+        but: Option<usize>,
+    },
 }
 
 /// Whether it is what IGNORE makes a warning of.
@@ -57,7 +70,7 @@ impl<'p> Related<'p> {
         &self.relations.nodes[usize::from(node)]
     }
 
-    /// Inserts a row.
+    /// Inserts a row; in the place of `was`, where that has the same parents.
     ///
     /// # Errors
     /// 1452, 1216; what the engine fails with.
@@ -66,9 +79,10 @@ impl<'p> Related<'p> {
         table: &Arc<Table>,
         s: &mut Session,
         row: &[Value],
+        was: Option<&[Value]>,
     ) -> Result<Inserted, SqlError> {
-        let missing = self.missing_parent(s, self.node, row, None, None).await?;
-        let Some(key) = missing else {
+        let missing = self.missing_parent(s, self.node, row, was, Wanted::All);
+        let Some(key) = missing.await? else {
             return s.insert(table, row).await;
         };
         let mark = s.mark();
@@ -85,7 +99,7 @@ impl<'p> Related<'p> {
     }
 
     /// Locks the parents of a row, of those foreign keys alone whose columns differ from `old`; the first foreign key by which there is none, in the
-    /// order of the child's indexes. `but` is one of its foreign keys, which needs no look.
+    /// order of the child's indexes.
     ///
     /// # Errors
     /// What the engine fails with.
@@ -95,11 +109,15 @@ impl<'p> Related<'p> {
         node: u16,
         row: &[Value],
         old: Option<&[Value]>,
-        but: Option<usize>,
+        wanted: Wanted,
     ) -> Result<Option<usize>, SqlError> {
         let here = self.at(node);
         let mut key = Vec::new();
-        for p in here.parents.iter().filter(|p| Some(p.key) != but) {
+        let wanted = |p: &&ParentKey| match wanted {
+            Wanted::All => true,
+            Wanted::AtTurn { turn, but } => p.turn == turn && Some(p.key) != but,
+        };
+        for p in here.parents.iter().filter(wanted) {
             let k = &here.table.def.foreign_keys[p.key];
             let value = |c: &u16| &row[usize::from(*c)];
             let stays = |c: &u16| {

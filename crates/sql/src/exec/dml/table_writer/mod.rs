@@ -157,7 +157,8 @@ impl<'p> TableWriter<'p> {
         Ok(inserted)
     }
 
-    /// Inserts a row, which is complete. After `Duplicate` nothing was changed. `None` where it has no parent, and IGNORE goes on.
+    /// Inserts a row, which is complete. After `Duplicate` nothing was changed. `None` where it has no parent, and IGNORE goes on. `was` is a row in
+    /// whose place it comes: a parent that that one had, or lacked, is not looked for again.
     ///
     /// # Errors
     /// 1452; what the engine fails with.
@@ -166,6 +167,7 @@ impl<'p> TableWriter<'p> {
         &self,
         s: &mut Session,
         row: &[Value],
+        was: Option<&[Value]>,
         cx: &EvalCtx<'_>,
     ) -> Result<Option<Inserted>, SqlError> {
         let Some(related) = self.related else {
@@ -174,7 +176,7 @@ impl<'p> TableWriter<'p> {
         // In a box, as most tables have none.
         Box::pin(async move {
             let mark = s.mark();
-            let inserted = related.insert(self.table, s, row).await;
+            let inserted = related.insert(self.table, s, row, was).await;
             let inserted = self.unless_refused(s, mark, inserted, cx).await?;
             if let Some(inserted) = &inserted {
                 self.tell_insert(s, inserted, row).await?;
@@ -314,6 +316,13 @@ impl<'p> TableWriter<'p> {
         if let Some(refused) = self.refuse_violation(violated, cx)? {
             return Ok(refused);
         }
+        if related && matches!(outcome, Updated::Duplicate { .. }) {
+            let rows = (&before[..], &after[..]);
+            let first = self.refused_before(s, &outcome, rows, cx);
+            if let Some(refused) = Box::pin(first).await? {
+                return Ok(refused);
+            }
+        }
         match self.after_update(outcome, matched, &after, cx)? {
             Change::Done if rows_wanted => {
                 let rows = (&before[..], &after[..]);
@@ -403,6 +412,13 @@ impl<'p> TableWriter<'p> {
             Written::Gone => Updated::NotFound,
             Written::Duplicate { index, key } => Updated::Duplicate { index, key },
         };
+        if self.related.is_some() && matches!(outcome, Updated::Duplicate { .. }) {
+            let before = old.to_values();
+            let first = self.refused_before(s, &outcome, (&before, &new), cx);
+            if let Some(refused) = Box::pin(first).await? {
+                return Ok(Some(refused));
+            }
+        }
         match self.after_update(outcome, true, &new, cx)? {
             Change::Done if self.related.is_some() || self.told.is_some() => {
                 let before = old.to_values();

@@ -1,7 +1,7 @@
 //! What comes behind a change: its foreign keys have a say in it, and whoever keeps changes for the binary log is told of it. What is refused is not
 //! told, and what foreign keys lead to is not: a replica's tables have them too.
 
-use engine::{Inserted, Mark, Session};
+use engine::{Inserted, Mark, Session, Updated};
 use types::{SqlError, Value};
 
 use super::foreign_keys::is_refusal;
@@ -43,6 +43,23 @@ impl TableWriter<'_> {
         }
         self.tell(s, Some(old), Some(new)).await?;
         Ok(Change::Done)
+    }
+
+    /// A row was to change and is a duplicate: whether foreign keys refuse it before that is found. `Some` where they did, and IGNORE goes on.
+    pub(super) async fn refused_before(
+        &self,
+        s: &mut Session,
+        outcome: &Updated,
+        (old, new): (&[Value], &[Value]),
+        cx: &EvalCtx<'_>,
+    ) -> Result<Option<Change>, SqlError> {
+        let (Some(related), Updated::Duplicate { index, .. }) = (self.related, outcome) else {
+            return Ok(None);
+        };
+        let mark = s.mark();
+        let first = related.before_duplicate(s, (old, new), *index, cx).await;
+        let first = self.unless_refused(s, mark, first, cx).await?;
+        Ok(first.is_none().then_some(Change::Refused))
     }
 
     /// After a row was deleted: its children, and who is told of it. False where they refuse it, it is there again, and IGNORE goes on.
