@@ -6,11 +6,15 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use base::Lsn;
 use types::SqlError;
 use types::gtid::GtidSet;
 
 /// What is waited for.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, SqlError>> + Send + 'a>>;
+
+/// What is waited for and cannot fail.
+pub type Acknowledged<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// What a statement changes of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +99,11 @@ pub trait BinaryLog: Send + Sync {
         asked: &EventsAsked,
         may: &mut dyn FnMut(usize) -> Result<(), SqlError>,
     ) -> Result<Vec<EventRow>, SqlError>;
+    /// Whether commits wait for replicas at all (`rpl_semi_sync_source_enabled`).
+    fn asks_replicas(&self) -> bool;
+    /// What a client's answer waits for, of whose commits the last one's group ends at `lsn`: that as many replicas have it as are
+    /// wanted, or that nobody waits for that any more. `None`: nothing.
+    fn acknowledged(&self, lsn: Lsn) -> Option<Acknowledged<'_>>;
     /// The replicas that are connected.
     fn replicas(&self) -> Vec<ReplicaRow>;
 }

@@ -52,7 +52,7 @@ use crate::table_lock::{Holds, Owner, Writing};
 use crate::txn::{Registration, Snapshot};
 use crate::undo_reservation::UndoReservation;
 use crate::xa::EndingBranch;
-use base::TxnId;
+use base::{Lsn, TxnId};
 use btree::Change;
 use own_tables::OwnTables;
 pub(crate) use pager::Pins;
@@ -139,6 +139,8 @@ pub struct Session {
     undo_reservation: UndoReservation,
     /// What the transaction leaves for readers of the log.
     events: EventBuffer,
+    /// Behind the last group that it has committed and nobody has asked for; none: there was none.
+    group_end: Lsn,
     /// What the next change of definitions leaves for them.
     pub(crate) definition_event: Option<Vec<u8>>,
     /// Its transaction was prepared, by somebody, and it is to end it: the name, the rows written, the beginning.
@@ -201,6 +203,7 @@ impl Session {
             lost: 0,
             undo_reservation,
             events,
+            group_end: Lsn::NONE,
             definition_event: None,
             ending: None,
             change: Change::default(),

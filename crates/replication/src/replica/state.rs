@@ -9,6 +9,7 @@ use sql::Instance;
 use sql::context::replica::{Failure, LogPlace, Receiving};
 use types::gtid::GtidSet;
 
+use super::acknowledgement::Acknowledgements;
 use super::place::Place;
 use super::queue::Queue;
 use super::source::Source;
@@ -63,6 +64,7 @@ pub(super) struct State {
 pub(super) struct Shared {
     pub instance: Arc<Instance>,
     pub queue: Queue,
+    pub acknowledgements: Acknowledgements,
     state: Mutex<State>,
     /// A thread has ended.
     pub ended: Event,
@@ -73,6 +75,7 @@ impl Shared {
         Shared {
             instance,
             queue: Queue::default(),
+            acknowledgements: Acknowledgements::default(),
             state: Mutex::new(State::default()),
             ended: Event::new(),
         }
@@ -114,6 +117,7 @@ impl Shared {
 
     /// Asks for another stream of events, from where the applier stands.
     pub fn begin_stream(&self, place: Place) {
+        self.acknowledgements.applies_from(&place.log);
         self.queue.begin_stream(place);
         self.shut_socket();
     }

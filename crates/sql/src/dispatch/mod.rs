@@ -131,6 +131,9 @@ impl Session {
                 Statement::LockTables(tables) => self.lock_tables(granted, tables).await,
                 Statement::UnlockTables => self.unlock_tables().await,
                 Statement::LockInstance(lock) => self.lock_instance(granted, *lock).await,
+                Statement::Plugin { name, library } => {
+                    self.change_plugin(granted, name, library.as_deref())
+                }
                 Statement::Component { install, urns } => {
                     self.change_components(*install, urns).await
                 }
