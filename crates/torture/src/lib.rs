@@ -11,6 +11,7 @@ mod damage;
 mod differential;
 mod dumps;
 mod e2e;
+mod failover;
 mod few_files;
 mod full_disk;
 mod hostile;
@@ -46,6 +47,8 @@ pub enum Command {
     Hostile(hostile::Options),
     /// kill -9 under load; nothing acknowledged is lost.
     Crash(crash::Options),
+    /// kill -9 of the source under semi-sync, promotion, the old source's return.
+    Failover(failover::Options),
     /// The server on a file system that forgets at a power cut what was not synced.
     PowerCuts(power_cuts::Options),
     /// Single bits flipped in every kind of file, the log cut at every byte of its end.
@@ -73,6 +76,7 @@ impl Command {
             Command::Privileges(options) => privileges::command(options),
             Command::Hostile(options) => hostile::command(options),
             Command::Crash(options) => crash::command(options),
+            Command::Failover(options) => failover::command(options),
             Command::PowerCuts(options) => power_cuts::command(options),
             Command::Damage(options) => damage::command(options),
             Command::FullDisk(options) => full_disk::command(options),
@@ -102,6 +106,7 @@ pub fn share(rounds: u32, seed: u64) -> Outcome<()> {
     dumps::short()?;
     clients::short()?;
     crash::short(rounds, seed)?;
+    failover::short(seed)?;
     few_files::short(seed)?;
     isolation::short(seed)?;
     hostile::short()?;

@@ -18,6 +18,9 @@ usage: tidemill [serve] [OPTIONS]              serve clients
        tidemill shell [OPTIONS] [-f] [-e SQL]  run SQL on a directory, without a server; -f: go on after errors
        tidemill check [OPTIONS] [--table=S.T]  read every page and every index
        tidemill backup [OPTIONS] --target-dir=DIR
+       tidemill promote --replica=HOST:PORT .. make a replica the source (--help)
+       tidemill rejoin --server=HOST:PORT --to=HOST:PORT
+                                               an old source becomes a replica
 
   --datadir=DIR               the database's directory            [./tidemill-data]
   -P, --port=N                TCP port                            [3306]
@@ -49,6 +52,14 @@ pub fn parse(
     let mut words = arguments.into_iter().peekable();
     let mut builder = Builder::default();
     if let Some(word) = words.next_if(|word| !word.starts_with('-')) {
+        if let "promote" | "rejoin" = &*word {
+            // They open no directory, and have options of their own.
+            builder.command = Command::Failover {
+                rejoin: word == "rejoin",
+                words: words.collect(),
+            };
+            return Ok(builder.finish());
+        }
         builder.command = subcommand(&word)?;
     }
     let mut settings = Vec::new();
@@ -91,7 +102,7 @@ fn subcommand(word: &str) -> Result<Command, OptionsError> {
         "help" => Ok(Command::Help),
         "version" => Ok(Command::Version),
         _ => Err(on_command_line(format!(
-            "unknown command '{word}'; there are serve, shell, check, backup"
+            "unknown command '{word}'; there are serve, shell, check, backup, promote, rejoin"
         ))),
     }
 }

@@ -48,6 +48,13 @@ pub enum Command {
         /// Directory of `--target-dir`.
         target: Option<PathBuf>,
     },
+    /// Make a replica the source, or a server a replica of a new source: what [`crate::failover`] understands.
+    Failover {
+        /// `rejoin`, and not `promote`.
+        rejoin: bool,
+        /// What stood behind it.
+        words: Vec<String>,
+    },
     /// Print [`USAGE`].
     Help,
     /// Print the version.
