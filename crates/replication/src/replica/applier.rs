@@ -164,7 +164,7 @@ impl Applier<'_> {
             applied |= self.place.log != before && !self.group.begun;
             if outcome.is_ok()
                 && !self.group.begun
-                && let Err(e) = self.acknowledge(&event.end).await
+                && let Err(e) = self.shared.acknowledge(&event.end).await
             {
                 return (Err(Stopped::Failed(e)), applied);
             }
@@ -172,20 +172,6 @@ impl Applier<'_> {
                 return (Err(stopped), applied);
             }
         }
-    }
-
-    /// All before `end` is applied: the source is told, if it has asked, once that is durable.
-    async fn acknowledge(&self, end: &LogPlace) -> Result<(), SqlError> {
-        let shared = self.shared;
-        if !shared.acknowledgements.is_wanted(end) {
-            return Ok(());
-        }
-        // A commit is durable when it returns, or a second later where that was asked for.
-        if shared.variable("innodb_flush_log_at_trx_commit") != 1 {
-            shared.instance.engine().make_durable().await?;
-        }
-        shared.acknowledgements.durable(end);
-        Ok(())
     }
 
     /// Does what an event says, behind which is `end`.

@@ -7,6 +7,7 @@ use base::Event;
 use base::lock::{Mutex, MutexGuard};
 use sql::Instance;
 use sql::context::replica::{Failure, LogPlace, Receiving};
+use types::SqlError;
 use types::gtid::GtidSet;
 
 use super::acknowledgement::Acknowledgements;
@@ -113,6 +114,19 @@ impl Shared {
             // It may be shut already.
             let _shut = socket.shutdown(std::net::Shutdown::Both);
         }
+    }
+
+    /// All before `end` is applied: the source is told, if it has asked, once that is durable.
+    pub async fn acknowledge(&self, end: &LogPlace) -> Result<(), SqlError> {
+        if !self.acknowledgements.is_wanted(end) {
+            return Ok(());
+        }
+        // A commit is durable when it returns, or a second later where that was asked for.
+        if self.variable("innodb_flush_log_at_trx_commit") != 1 {
+            self.instance.engine().make_durable().await?;
+        }
+        self.acknowledgements.durable(end);
+        Ok(())
     }
 
     /// Asks for another stream of events, from where the applier stands.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Failure;
+use super::failure::Failure;
 
 /// What `--help` prints.
 pub(super) const USAGE: &str = "\

@@ -4,6 +4,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`arguments`] | their command lines |
+//! | `failure` | why nothing came of it; lines for the user |
 //! | [`server`] | a server that is spoken to, and what it says of itself |
 //! | [`choice`] | which replica it is to be, and which transactions are errant. No I/O |
 //! | [`promote`], [`rejoin`] | the steps |
@@ -13,6 +14,7 @@
 
 mod arguments;
 mod choice;
+mod failure;
 mod promote;
 mod rejoin;
 mod server;
@@ -20,21 +22,8 @@ mod server;
 use std::io::Write;
 
 use arguments::Asked;
-
-/// Why nothing came of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
-    /// The command line is wrong.
-    Usage(String),
-    /// A server cannot be reached, or something would be lost. The text says what was done by then.
-    Refused(String),
-}
-
-impl Failure {
-    fn refused(text: impl Into<String>) -> Failure {
-        Failure::Refused(text.into())
-    }
-}
+pub use failure::Failure;
+use failure::say;
 
 /// Does what a command line says, and writes a line for each step.
 ///
@@ -49,10 +38,4 @@ pub fn run(rejoin: bool, words: &[String], out: &mut dyn Write) -> Result<(), Fa
         Asked::Promote(p) => promote::run(&p, out),
         Asked::Rejoin(r) => rejoin::run(&r, out),
     }
-}
-
-/// A line for the user.
-fn say(out: &mut dyn Write, line: impl std::fmt::Display) {
-    // Whoever does not listen is promoted for all the same.
-    let _unheard = writeln!(out, "{line}").and_then(|()| out.flush());
 }

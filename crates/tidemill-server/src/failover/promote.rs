@@ -6,8 +6,8 @@ use types::gtid::GtidSet;
 
 use super::arguments::{Promote, SemiSync};
 use super::choice::{Candidate, best, errant, shown, without};
+use super::failure::{Failure, say};
 use super::server::{Server, State};
-use super::{Failure, say};
 
 struct Replica {
     server: Server,
@@ -40,7 +40,7 @@ pub(super) fn run(p: &Promote, out: &mut dyn Write) -> Result<(), Failure> {
     }
     // What comes is all there now: what is to be waited for is known.
     for r in &mut replicas {
-        settle(p, r, goal.as_ref(), out)?;
+        bring_up(p, r, goal.as_ref(), out)?;
     }
     let (at, _) = chosen(p, &replicas, out)?;
     let mut source = replicas.remove(at);
@@ -155,7 +155,7 @@ fn fence(
 }
 
 /// Waits until a replica has applied what it has received, and of a source that answers all that it has.
-fn settle(
+fn bring_up(
     p: &Promote,
     r: &mut Replica,
     goal: Option<&GtidSet>,

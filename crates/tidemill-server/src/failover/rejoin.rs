@@ -5,8 +5,8 @@ use std::io::Write;
 
 use super::arguments::Rejoin;
 use super::choice::{shown, without};
+use super::failure::{Failure, say};
 use super::server::Server;
-use super::{Failure, say};
 
 /// Does it.
 pub(super) fn run(r: &Rejoin, out: &mut dyn Write) -> Result<(), Failure> {

@@ -6,8 +6,8 @@ use types::gtid::{GtidSet, Sid};
 use wire::client::blocking::Conn;
 use wire::client::{ClientError, ResultSet};
 
-use super::Failure;
 use super::arguments::{Address, Common};
+use super::failure::Failure;
 
 /// A connection.
 pub(super) struct Server {
