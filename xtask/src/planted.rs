@@ -201,6 +201,22 @@ pub const BINLOG: &[(&str, &str)] = &[
         "files::tests::what_was_shown_stays_whatever_else_is_done",
     ),
     (
+        "semi-sync-acknowledged-before-durable",
+        "replica::acknowledgement::tests::what_is_not_durable_is_not_acknowledged",
+    ),
+    (
+        "semi-sync-any-reply-will-do",
+        "semi_sync::tests::a_reply_wakes_those_that_it_is_for_and_nobody_else",
+    ),
+    (
+        "semi-sync-one-replica-is-enough",
+        "semi_sync::tests::as_many_replicas_as_are_wanted_have_to_say_so",
+    ),
+    (
+        "semi-sync-stays-off",
+        "semi_sync::tests::a_time_out_switches_it_off_and_replicas_that_have_caught_up_on_again",
+    ),
+    (
         "shown-before-durable",
         "files::tests::what_was_shown_stays_whatever_else_is_done",
     ),

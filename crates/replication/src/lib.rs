@@ -27,6 +27,7 @@ pub mod dump;
 pub mod files;
 pub mod group;
 pub mod replica;
+pub mod semi_sync;
 pub mod service;
 pub mod source;
 pub mod statements;

@@ -7,7 +7,9 @@ use crate::files::read::{EventReader, read_head};
 use crate::service::BinaryLog;
 use base::Lsn;
 use engine::Engine;
-use sql::binary_log::{EventRow, EventsAsked, LogChange, LogEnd, ReplicaRow, Waiting};
+use sql::binary_log::{
+    Acknowledged, EventRow, EventsAsked, LogChange, LogEnd, ReplicaRow, Waiting,
+};
 use std::sync::Arc;
 use types::SqlError;
 use types::error::codes;
@@ -214,6 +216,15 @@ impl sql::binary_log::BinaryLog for ServerLog {
                 position: file.map_or(0, |f| f.size),
             })
         })
+    }
+
+    fn asks_replicas(&self) -> bool {
+        self.log.semi_sync().is_enabled()
+    }
+
+    fn acknowledged(&self, lsn: Lsn) -> Option<Acknowledged<'_>> {
+        let wait = self.log.semi_sync().wait(lsn)?;
+        Some(Box::pin(wait))
     }
 
     fn replicas(&self) -> Vec<ReplicaRow> {

@@ -62,7 +62,7 @@ async fn compare(cx: &Context) -> Result<(), Trouble> {
         m.groups.looks += 1;
         [STOP, &m.groups.looks.to_le_bytes()].concat()
     };
-    cx.engine.session().commit_group(&stop).await?;
+    cx.engine.session().commit_group(&stop, None).await?;
     let mut follower = follower(cx);
     let mut found = Vec::new();
     let position = loop {

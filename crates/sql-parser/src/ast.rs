@@ -276,6 +276,13 @@ pub enum Statement {
     Shutdown,
     /// `RESTART`.
     Restart,
+    /// `INSTALL PLUGIN name SONAME 'library'`; without a library: `UNINSTALL PLUGIN name`.
+    Plugin {
+        /// Which.
+        name: Name,
+        /// In which library it is, of one that is to be installed.
+        library: Option<Name>,
+    },
     /// `INSTALL | UNINSTALL COMPONENT urn, ..`.
     Component {
         /// `INSTALL` rather than `UNINSTALL`.

@@ -83,6 +83,19 @@ impl Parser<'_> {
                 let urns = self.list(Self::text_name)?;
                 Ok(Statement::Component { install, urns })
             }
+            Kw::INSTALL | Kw::UNINSTALL if self.is_word_ahead(1, b"PLUGIN") => {
+                let install = self.bump().kw == Kw::INSTALL;
+                self.bump();
+                let name = self.ident()?;
+                let library = match install {
+                    true => {
+                        self.expect(Kw::SONAME)?;
+                        Some(self.text_name()?)
+                    }
+                    false => None,
+                };
+                Ok(Statement::Plugin { name, library })
+            }
             Kw::INSTALL | Kw::UNINSTALL => self.unsupported(self.tok.start, 0, 2),
             Kw::BACKUP if self.at_ahead(1, Kw::SERVER) => self.backup(),
             Kw::CLONE if self.at_ahead(1, Kw::LOCAL) => self.clone_local(),

@@ -13,6 +13,9 @@ use types::gtid::GtidSet;
 /// What is waited for.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, SqlError>> + Send + 'a>>;
 
+/// What is waited for and cannot fail.
+pub type Acknowledged<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
 /// What a statement changes of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogChange {
@@ -114,6 +117,11 @@ pub trait BinaryLog: Send + Sync {
     ) -> Result<(Vec<EventRow>, Option<EventsAsked>), SqlError>;
     /// Waits until all is shown that was committed before `lsn`, and says what all is then.
     fn end_behind(&self, lsn: Lsn) -> Waiting<'_, LogEnd>;
+    /// Whether commits wait for replicas at all (`rpl_semi_sync_source_enabled`).
+    fn asks_replicas(&self) -> bool;
+    /// What a client's answer waits for, of whose commits the last one's group ends at `lsn`: that as many replicas have it as are
+    /// wanted, or that nobody waits for that any more. `None`: nothing.
+    fn acknowledged(&self, lsn: Lsn) -> Option<Acknowledged<'_>>;
     /// The replicas that are connected.
     fn replicas(&self) -> Vec<ReplicaRow>;
 }

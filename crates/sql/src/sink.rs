@@ -136,6 +136,10 @@ pub trait ResultSink: Send {
     fn file_chunk(&mut self) -> Chunk<'_> {
         Box::pin(std::future::ready(Ok(None)))
     }
+    /// Waits until the client has gone; for ever where that cannot be seen.
+    fn gone(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
     /// The end of a result set, or of a statement without one.
     fn finish(&mut self, done: &Done);
 }

@@ -8,7 +8,7 @@ use tidemill::open::OpenFailure;
 use tidemill_server::log::Log;
 use tidemill_server::option_files::FileSystem;
 use tidemill_server::options::{self, Command, Invocation, Level, Notice, Options};
-use tidemill_server::{backups, check, server, shell};
+use tidemill_server::{backups, check, failover, server, shell};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -51,6 +51,19 @@ fn main() -> ExitCode {
         Command::Verify(dir) => said(backups::verify(&dir)),
         Command::Restore(arguments) => said(backups::restore(&arguments, &options)),
         Command::Replica(arguments) => said(backups::replica(&arguments, &options)),
+        Command::Failover { rejoin, words } => {
+            match failover::run(rejoin, &words, &mut io::stdout()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(failover::Failure::Usage(text)) => {
+                    eprintln!("tidemill: {text}");
+                    ExitCode::from(UNUSABLE)
+                }
+                Err(failover::Failure::Refused(text)) => {
+                    eprintln!("tidemill: {text}");
+                    ExitCode::FAILURE
+                }
+            }
+        }
         Command::Help => {
             print!("{}", options::USAGE);
             ExitCode::SUCCESS

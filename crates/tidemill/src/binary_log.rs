@@ -11,6 +11,7 @@ use replication::changes::Changes;
 use replication::derive::Settings;
 use replication::dump::replicas::Replicas;
 use replication::files::names::Names;
+use replication::semi_sync::Rules;
 use replication::service::{BinaryLog, OpenLog};
 use replication::source::EngineSource;
 use replication::statements::ServerLog;
@@ -29,6 +30,8 @@ const DECIDES: &[&str] = &[
     "max_binlog_size",
     "binlog_transaction_dependency_history_size",
 ];
+/// Where the names of those begin that decide which commits wait for replicas.
+const SEMI_SYNC: &str = "rpl_semi_sync_source_";
 const SECONDS_A_DAY: u64 = 86_400;
 /// What [`RESTORED`] is called once the binary log has begun with it.
 const BEGUN: &str = "restored-from.begun";
@@ -74,6 +77,18 @@ fn settings(globals: &GlobalVars, sid: Sid) -> Settings {
         gtids: matches!(text(globals, "gtid_mode").as_str(), "ON" | "ON_PERMISSIVE"),
         max_size: number(globals, "max_binlog_size"),
         history: number(globals, "binlog_transaction_dependency_history_size") as u32,
+    }
+}
+
+/// Which commits wait for replicas, and how long.
+fn semi_sync(globals: &GlobalVars) -> Rules {
+    let is = |name| number(globals, name) != 0;
+    let replicas = number(globals, "rpl_semi_sync_source_wait_for_replica_count");
+    Rules {
+        enabled: is("rpl_semi_sync_source_enabled"),
+        timeout_us: number(globals, "rpl_semi_sync_source_timeout") * 1000,
+        replicas: usize::try_from(replicas).unwrap_or(usize::MAX),
+        wait_without: is("rpl_semi_sync_source_wait_no_replica"),
     }
 }
 
@@ -133,7 +148,14 @@ pub(crate) fn begin(
         {
             files.set_later(settings(&globals, sid));
         }
+        if name.starts_with(SEMI_SYNC)
+            && let Some(globals) = of.upgrade()
+        {
+            files.semi_sync().set(semi_sync(&globals));
+        }
     });
+    log.log.semi_sync().set(semi_sync(&globals));
+    instance.status().register(log.log.semi_sync().clone());
     instance.set_binary_log(log.clone());
     // From here on what sessions change is in the log for it.
     instance.log_changes_in(Changes::new(&engine));

@@ -178,10 +178,13 @@ fn read_ones(sources: &[Source], defined: &BTreeMap<String, String>) -> BTreeSet
         );
     }
     if let Some(registry) = sources.iter().find(|s| s.path == REGISTRY) {
-        // An old name of another variable: `("old", "new"),`
-        literals.extend(registry.text.lines().filter_map(|line| {
-            let (old, rest) = line.trim().strip_prefix("(\"")?.split_once("\", \"")?;
-            rest.ends_with("\"),").then(|| old.to_owned())
+        // An old name of another variable: `("old", "new"),`, on one line or on several.
+        literals.extend(registry.text.split('(').filter_map(|part| {
+            let (inner, _) = part.split_once(')')?;
+            let mut words = inner.split(',').map(str::trim).filter(|w| !w.is_empty());
+            let name = |w: &str| Some(w.strip_prefix('"')?.strip_suffix('"')?.to_owned());
+            let (old, _new) = (name(words.next()?)?, name(words.next()?)?);
+            words.next().is_none().then_some(old)
         }));
     }
     let fields = fields(sources);

@@ -11,6 +11,7 @@ mod damage;
 mod differential;
 mod dumps;
 mod e2e;
+mod failover;
 mod few_files;
 mod full_disk;
 mod hostile;
@@ -49,6 +50,8 @@ pub enum Command {
     Crash(crash::Options),
     /// A source, a replica, and a replica of that: random changes, kill -9 of each, all the same in the end.
     Replicas(replicas::Options),
+    /// kill -9 of the source under semi-sync, promotion, the old source's return.
+    Failover(failover::Options),
     /// The server on a file system that forgets at a power cut what was not synced.
     PowerCuts(power_cuts::Options),
     /// Single bits flipped in every kind of file, the log cut at every byte of its end.
@@ -77,6 +80,7 @@ impl Command {
             Command::Hostile(options) => hostile::command(options),
             Command::Crash(options) => crash::command(options),
             Command::Replicas(options) => replicas::command(options),
+            Command::Failover(options) => failover::command(options),
             Command::PowerCuts(options) => power_cuts::command(options),
             Command::Damage(options) => damage::command(options),
             Command::FullDisk(options) => full_disk::command(options),
@@ -107,6 +111,7 @@ pub fn share(rounds: u32, seed: u64) -> Outcome<()> {
     clients::short()?;
     crash::short(rounds, seed)?;
     replicas::short(seed)?;
+    failover::short(seed)?;
     few_files::short(seed)?;
     isolation::short(seed)?;
     hostile::short()?;

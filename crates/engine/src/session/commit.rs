@@ -83,6 +83,11 @@ impl Session {
         self.engine.wait_commit(commit.end).await
     }
 
+    /// Behind the last group that this session has committed since this was asked last; none: there was none.
+    pub fn take_group_end(&mut self) -> Lsn {
+        std::mem::replace(&mut self.group_end, Lsn::NONE)
+    }
+
     /// Up to where a transaction that has locked and changed nothing has seen commits, which may not be durable yet: locking reads see what
     /// has been committed in memory. What its client goes by is not to be lost, and the next snapshot not to be older: its own commit
     /// waits for that.
@@ -136,6 +141,7 @@ impl Session {
         }
         if events {
             engine.events.set_committed(done.end);
+            self.group_end = done.end;
         }
         // After that: a checkpoint finds the transaction among the active ones or in the purge queue.
         rec.ended();

@@ -52,7 +52,7 @@ use crate::table_lock::{Holds, Owner, Writing};
 use crate::txn::{Registration, Snapshot};
 use crate::undo_reservation::UndoReservation;
 use crate::xa::EndingBranch;
-use base::TxnId;
+use base::{Lsn, TxnId};
 use btree::Change;
 use own_tables::OwnTables;
 pub(crate) use pager::Pins;
@@ -142,6 +142,8 @@ pub struct Session {
     undo_reservation: UndoReservation,
     /// What the transaction leaves for readers of the log.
     events: EventBuffer,
+    /// Behind the last group that it has committed and nobody has asked for; none: there was none.
+    group_end: Lsn,
     /// What the next change of definitions leaves for them.
     pub(crate) definition_event: Option<Vec<u8>>,
     /// In which version of the catalog was found what a change of definitions goes by.
@@ -208,6 +210,7 @@ impl Session {
             lost: 0,
             undo_reservation,
             events,
+            group_end: Lsn::NONE,
             definition_event: None,
             definition_seen: None,
             ending: None,

@@ -9,6 +9,7 @@ pub mod replicas;
 
 use crate::derive::FIRST_POSITION;
 use crate::files::read::{EventReader, Head, read_head};
+use crate::semi_sync::{Member, NotSent, Place};
 use crate::service::BinaryLog;
 use crate::service::feed::{Health, View};
 use replicas::Turn;
@@ -21,6 +22,7 @@ use wire::binlog::control::{Heartbeat, Rotate, Transaction};
 use wire::binlog::format::Format;
 use wire::binlog::frame::{CHECKSUM_LEN, Checksum, Event, put_event};
 use wire::binlog::header::{self, Header, flag, kind};
+use wire::binlog::semi_sync::{Reply, put_front};
 use wire::read::Reader;
 
 /// Flags of the commands.
@@ -88,6 +90,8 @@ pub struct Dump {
     skipping: bool,
     /// Something was left out, of which the replica has to know how far it goes.
     skipped: bool,
+    /// It acknowledges what it is sent.
+    member: Option<Member>,
 }
 
 fn fatal(why: &str) -> SqlError {
@@ -140,6 +144,7 @@ impl Dump {
             front: Vec::new(),
             skipping: false,
             skipped: false,
+            member: None,
         };
         dump.open(file, position)?;
         Ok(dump)
@@ -214,8 +219,60 @@ impl Dump {
         out
     }
 
+    /// The replica acknowledges events from here on: each has two bytes more in front. `has_before`: what it has asked for says that all
+    /// before is durable there.
+    pub fn acknowledged_by(&mut self, name: String, has_before: bool) {
+        let from = Place {
+            file: self.file,
+            position: self.reader.position(),
+        };
+        let mut member = self.log.semi_sync().join(name, from);
+        if has_before || matches!(self.ask.from, From::Gtids(_)) {
+            member.has(from);
+        }
+        self.member = Some(member);
+    }
+
+    /// Whether there are two bytes in front of each event.
+    pub fn is_acknowledged(&self) -> bool {
+        self.member.is_some()
+    }
+
+    /// Takes a replica's reply.
+    ///
+    /// # Errors
+    /// It is none, or it names a place that was not sent: nothing more is to be believed.
+    pub fn replied(&mut self, packet: &[u8]) -> Result<(), NotSent> {
+        let reply = Reply::read(packet).map_err(|_| NotSent)?;
+        let file = std::str::from_utf8(reply.file).ok();
+        let file = file.and_then(|name| self.log.names().number(name));
+        let member = self.member.as_mut().ok_or(NotSent)?;
+        member.replied(Place {
+            file: file.ok_or(NotSent)?,
+            position: reply.position,
+        })
+    }
+
+    /// Sends an event; with `end`, it is one of the file, and ends there.
+    fn send(&mut self, event: &[u8], end: Option<u64>, send: &mut dyn FnMut(&[u8])) {
+        let file = self.file;
+        let Some(member) = &mut self.member else {
+            return send(event);
+        };
+        let wanted = end.is_some_and(|position| member.sends(Place { file, position }));
+        let mut framed = Vec::with_capacity(event.len() + 2);
+        put_front(wanted, &mut framed);
+        framed.extend_from_slice(event);
+        send(&framed);
+    }
+
     /// A word that the source is there, and how far it has come.
-    pub fn heartbeat(&self) -> Vec<u8> {
+    pub fn heartbeat(&mut self, send: &mut dyn FnMut(&[u8])) {
+        let event = self.heartbeat_event();
+        self.send(&event, None, send);
+    }
+
+    fn heartbeat_event(&self) -> Vec<u8> {
         let name = self.log.names().name(self.file);
         let position = self.reader.position();
         let file = name.as_bytes();
@@ -266,8 +323,8 @@ impl Dump {
         };
         let mut sent = 0;
         while sent < PORTION {
-            for event in self.front.drain(..) {
-                send(&event);
+            for event in std::mem::take(&mut self.front) {
+                self.send(&event, None, send);
                 sent += event.len();
             }
             let at = self.reader.position();
@@ -331,11 +388,16 @@ impl Dump {
         if header.kind == kind::FORMAT_DESCRIPTION {
             let event = format_event(header, &bytes, self.sent, false);
             let event = event.ok_or_else(|| bogus(self))?;
-            send(&event);
+            self.send(&event, None, send);
             return Ok(event.len());
         }
+        let position = self.reader.position();
         if self.leaves_out(&event)? {
             self.skipped = true;
+            if let Some(member) = &mut self.member {
+                let file = self.file;
+                member.has(Place { file, position });
+            }
             return Ok(0);
         }
         let mut len = 0;
@@ -345,13 +407,18 @@ impl Dump {
             let beat = self.made_up(kind::HEARTBEAT, at as u32, 0, |b| {
                 b.extend_from_slice(name.as_bytes());
             });
-            send(&beat);
+            self.send(&beat, None, send);
             len += beat.len();
         }
         len += bytes.len();
+        let control = matches!(
+            header.kind,
+            kind::PREVIOUS_GTIDS | kind::ROTATE | kind::STOP
+        );
+        let end = (!control).then_some(position);
         match (self.checksum, self.sent) {
-            (Checksum::Crc32, Checksum::None) => send(&without_checksum(bytes)),
-            _ => send(&bytes),
+            (Checksum::Crc32, Checksum::None) => self.send(&without_checksum(bytes), end, send),
+            _ => self.send(&bytes, end, send),
         }
         Ok(len)
     }

@@ -266,7 +266,8 @@ fn files_begun_anew_end_a_dump() {
     let mut dump = begin(&log, wanted).unwrap();
     while dump.step(&mut |_| {}).unwrap() != Step::Wait {}
     assert!(!log.feed().with(|v| dump.has_more(v)));
-    let beat = dump.heartbeat();
+    let mut beat = Vec::new();
+    dump.heartbeat(&mut |event| beat = event.to_vec());
     let e = Event::read(&beat, Checksum::Crc32).unwrap();
     assert_eq!(e.header.kind, kind::HEARTBEAT);
     let (last, size) = log.feed().with(|v| {

@@ -158,6 +158,12 @@ impl Applier<'_> {
             let before = self.place.log.clone();
             let outcome = self.event(&event.header, &event.body, &event.end).await;
             applied |= self.place.log != before && !self.group.begun;
+            if outcome.is_ok()
+                && !self.group.begun
+                && let Err(e) = self.shared.acknowledge(&event.end).await
+            {
+                return (Err(Stopped::Failed(e)), applied);
+            }
             if let Err(stopped) = outcome {
                 return (Err(stopped), applied);
             }

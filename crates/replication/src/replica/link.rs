@@ -5,6 +5,8 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
+use sql::context::replica::LogPlace;
+use wire::binlog::semi_sync;
 use wire::client::{ClientError, Login, LoginStep, ResultReader, ResultSet, request, ssl_request};
 use wire::command::code;
 use wire::packet::{Decoder, PacketWriter};
@@ -91,8 +93,45 @@ impl Stream {
     fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         match self {
             Stream::Plain(s) => s.write_all(bytes),
-            Stream::Tls(s) => s.write_all(bytes).and_then(|()| s.flush()),
+            Stream::Tls(s) => s.write_all(bytes),
         }
+    }
+}
+
+/// Says something on a connection, beside the thread that reads from it.
+pub(super) struct Speaker {
+    socket: TcpStream,
+    tls: Option<tls::Saying>,
+}
+
+impl Speaker {
+    /// In the clear.
+    #[cfg(test)]
+    pub fn plain(socket: TcpStream) -> Speaker {
+        Speaker { socket, tls: None }
+    }
+
+    /// Acknowledges a place. False: the connection is of no use.
+    pub fn acknowledge(&self, place: &LogPlace) -> bool {
+        let mut writer = PacketWriter::new();
+        // The packet is numbered as a command is.
+        writer.begin();
+        let reply = semi_sync::Reply {
+            file: place.file.as_bytes(),
+            position: place.position,
+        };
+        reply.write(writer.buf());
+        writer.end();
+        let bytes = writer.pending();
+        let sent = self.socket.try_clone().and_then(|mut s| match &self.tls {
+            Some(tls) => tls.write_all(&mut s, bytes),
+            None => s.write_all(bytes),
+        });
+        if sent.is_err() {
+            // Half a packet may have gone; it may be shut already.
+            let _shut = self.socket.shutdown(std::net::Shutdown::Both);
+        }
+        sent.is_ok()
     }
 }
 
@@ -197,6 +236,26 @@ impl Link {
         let tls = tls::over(socket, &source.facts).map_err(failed)?;
         self.stream = Stream::Tls(Box::new(tls));
         Ok(())
+    }
+
+    /// For who says something beside the thread that reads.
+    pub fn speaker(&self) -> Result<Speaker, Broken> {
+        let lost = |e| Broken::from(ClientError::Io(e));
+        Ok(match &self.stream {
+            Stream::Plain(s) => Speaker {
+                socket: s.try_clone().map_err(lost)?,
+                tls: None,
+            },
+            Stream::Tls(t) => Speaker {
+                socket: t.socket().map_err(lost)?,
+                tls: Some(t.saying()),
+            },
+        })
+    }
+
+    /// The packet that was read last was an event that is to be acknowledged: the source numbers those that follow as if it had been.
+    pub fn count_anew(&mut self) {
+        self.decoder.set_sequence(semi_sync::NEXT_SEQUENCE);
     }
 
     /// Runs a statement.

@@ -11,6 +11,7 @@
 //! | `until` | where START REPLICA UNTIL ends |
 //! | `store` | what is kept of them in tables |
 //! | `queue` | what was received and is not applied yet |
+//! | `acknowledgement` | what the source is told of what is durable here (semi-sync) |
 //! | `state` | what the threads and statements share |
 //! | `tls`, `link` | the connection to the source |
 //! | `receiver` | from the connection to the queue |
@@ -20,6 +21,7 @@
 //!
 //! What it never does: sync for itself, believe a length or a type that a source names, or change rows but through a session.
 
+mod acknowledgement;
 mod applier;
 mod catalog;
 mod convert;
@@ -39,15 +41,17 @@ mod store;
 mod tls;
 mod until;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use base::lock::Mutex;
 use sql::context::replica::{Answer, Receiving, Replica, ReplicaFacts};
 use sql::{Instance, Session};
+use sql_expr::vars::{StatusSource, StatusValue};
 use sql_parser::ast::{ChangeReplication, ReplicaControl};
 use types::error::codes;
 use types::{Level, SqlError, Warning};
 
+use crate::semi_sync::on_or_off;
 use place::Place;
 use source::Source;
 use state::Shared;
@@ -65,6 +69,18 @@ pub struct ReplicaServer {
 struct Changing {
     busy: Mutex<bool>,
     free: base::Event,
+}
+
+/// What SHOW STATUS shows of it, as long as it is there.
+struct Status(Weak<Shared>);
+
+impl StatusSource for Status {
+    fn report(&self, out: &mut dyn FnMut(&str, StatusValue)) {
+        let on = self.0.upgrade().is_some_and(|s| s.acknowledgements.is_on());
+        for side in ["replica", "slave"] {
+            out(&format!("Rpl_semi_sync_{side}_status"), on_or_off(on));
+        }
+    }
 }
 
 /// The right to change it.
@@ -143,6 +159,8 @@ impl ReplicaServer {
                 server.begin(Part::Receiver)?;
             }
         }
+        let status = Status(Arc::downgrade(&server.shared));
+        instance.status().register(Arc::new(status));
         let statements: Arc<dyn Replica> = server.clone();
         instance.on_replica(&statements);
         Ok(server)
@@ -447,7 +465,13 @@ impl Replica for ReplicaServer {
         };
         let executed = match s.place.maria.is_empty() {
             false if s.place.gtids.is_empty() => place::maria_text(&s.place.maria),
-            _ => s.place.gtids.to_string(),
+            _ => {
+                let mut all = s.place.gtids.clone();
+                if let Some(log) = self.shared.instance.binary_log() {
+                    all.add_set(&log.executed());
+                }
+                all.to_string()
+            }
         };
         Some(ReplicaFacts {
             source: source.facts.clone(),

@@ -4,12 +4,16 @@
 
 use std::time::Duration;
 
+use base::block_on;
 use sql::context::replica::{LogPlace, Receiving};
-use types::gtid::GtidSet;
+use types::SqlError;
+use types::gtid::{Gtid, GtidSet};
 use wire::binlog::control::{Heartbeat, Rotate, Transaction};
 use wire::binlog::format::Format;
 use wire::binlog::frame::{Checksum, Event};
 use wire::binlog::header::{self, Header, flag, kind};
+use wire::binlog::query::Query;
+use wire::binlog::semi_sync;
 use wire::client::ServerError;
 use wire::read::Reader;
 use wire::response::{EOF_HEADER, ERR_HEADER};
@@ -81,11 +85,15 @@ pub(super) fn run(shared: &Shared) {
             stream,
             behind: &mut behind,
             checksum: Checksum::None,
+            semi_sync: false,
+            coming: None,
+            open: false,
             place: place.log.clone(),
             connected: false,
         };
         let end = receiver.receive(&place);
         let connected = receiver.connected;
+        shared.acknowledgements.end();
         shared.state().socket = None;
         if shared.queue.is_putting_stopped() {
             break;
@@ -152,6 +160,12 @@ struct Receiver<'s> {
     stream: u64,
     behind: &'s mut Option<Behind>,
     checksum: Checksum,
+    /// Two bytes stand in front of each event.
+    semi_sync: bool,
+    /// The name of the transaction that is coming.
+    coming: Option<Gtid>,
+    /// It goes on until a commit.
+    open: bool,
     /// Behind the last event.
     place: LogPlace,
     connected: bool,
@@ -187,7 +201,14 @@ impl Receiver<'_> {
         loop {
             let packet = link.packet()?;
             match packet.split_first() {
-                Some((0, event)) => self.event(event)?,
+                Some((0, event)) if self.semi_sync => {
+                    let (wanted, event) = semi_sync::read_front(event)?;
+                    self.event(event, wanted)?;
+                    if wanted {
+                        link.count_anew();
+                    }
+                }
+                Some((0, event)) => self.event(event, false)?,
                 Some((&ERR_HEADER, _)) => {
                     let e = ServerError::parse(packet)?;
                     return Err(refused(e));
@@ -243,6 +264,7 @@ impl Receiver<'_> {
                 ))?
             }
         };
+        self.semi_sync = shared.variable("rpl_semi_sync_replica_enabled") != 0 && agree(link)?;
         let port = shared.variable("port") as u16;
         link.register(own, port)?;
         let stream = self.stream;
@@ -268,6 +290,10 @@ impl Receiver<'_> {
             place: from.clone(),
         });
         self.received(&from);
+        let speaker = match self.semi_sync {
+            true => Some(link.speaker()?),
+            false => None,
+        };
         match anew && self.source.facts.auto_position {
             true => self.dump_by_gtid(link, maria, own, place)?,
             false => {
@@ -279,6 +305,7 @@ impl Receiver<'_> {
                 link.dump(own, &from.file, low)?;
             }
         }
+        shared.acknowledgements.begin(speaker, !anew);
         Ok(())
     }
 
@@ -295,26 +322,27 @@ impl Receiver<'_> {
             link.query("SET @slave_gtid_strict_mode = 0, @slave_gtid_ignore_duplicates = 0")?;
             return link.dump(own, "", FIRST as u32);
         }
+        let has = self.has(place).map_err(|e| Broken {
+            number: e.code,
+            message: e.message,
+            by_server: false,
+        })?;
         let mut set = Vec::new();
-        self.executed(place)?.encode(&mut set);
+        has.encode(&mut set);
         link.dump_gtid(own, &set)
     }
 
-    /// What is not to be sent: what was applied, and what this server has done otherwise, from a backup or under another source. A change of definitions
-    /// that may be half done has to come again, though its statement is in the log.
-    fn executed(&self, place: &Place) -> Result<GtidSet, Broken> {
-        let mut all = place.gtids.clone();
+    /// What is not to be sent: what was applied, and what this server has done otherwise, from a backup, as a source itself or under another source. A
+    /// change of definitions that may be half done has to come again, though its statement is in the log.
+    fn has(&self, place: &Place) -> Result<GtidSet, SqlError> {
+        let mut has = place.gtids.clone();
         if place.unfinished.is_none()
             && let Some(log) = self.shared.instance.binary_log()
         {
-            base::block_on(log.wait_shown()).map_err(|e| Broken {
-                number: e.code,
-                message: e.message,
-                by_server: false,
-            })?;
-            all.add_set(&log.executed());
+            block_on(log.wait_shown())?;
+            has.add_set(&log.executed());
         }
-        Ok(all)
+        Ok(has)
     }
 
     fn received(&self, place: &LogPlace) {
@@ -323,7 +351,7 @@ impl Receiver<'_> {
     }
 
     /// Takes an event.
-    fn event(&mut self, bytes: &[u8]) -> Result<(), End> {
+    fn event(&mut self, bytes: &[u8], wanted: bool) -> Result<(), End> {
         let mut r = Reader::new(bytes);
         let header = Header::read(&mut r)?;
         if header.size as usize != bytes.len() {
@@ -362,15 +390,15 @@ impl Receiver<'_> {
                 };
             }
             kind::GTID => {
-                if let Some(gtid) = Transaction::read(event.body, false)?.gtid {
-                    self.shared.state().retrieved.add(gtid);
-                }
+                self.coming = Transaction::read(event.body, false)?.gtid;
+                self.open = false;
             }
             _ => {}
         }
         if header.kind != kind::ROTATE {
             self.move_on(&header);
         }
+        let whole = self.ends(header.kind, event.body)?;
         let own = self.shared.variable("server_id") as u32;
         let f = &self.source.facts;
         // Only the source's own event of the format and where it goes on are not somebody's who is to be ignored.
@@ -399,6 +427,10 @@ impl Receiver<'_> {
                 end: self.place.clone(),
             },
         };
+        if wanted {
+            // Before anybody can have applied it.
+            self.shared.acknowledgements.want(self.place.clone());
+        }
         self.shared
             .queue
             .put(self.stream, event)
@@ -411,7 +443,32 @@ impl Receiver<'_> {
         }
         let place = self.place.clone();
         self.received(&place);
+        if let Some(gtid) = whole {
+            self.shared.state().retrieved.add(gtid);
+        }
         Ok(())
+    }
+
+    /// The name of the transaction of which this is the last event.
+    fn ends(&mut self, kind_of: u8, body: &[u8]) -> Result<Option<Gtid>, End> {
+        let Some(gtid) = self.coming else {
+            return Ok(None);
+        };
+        let ends = match kind_of {
+            kind::XID | kind::TRANSACTION_PAYLOAD => true,
+            kind::QUERY => {
+                let text = Query::read(body)?.statement;
+                let is = |word: &[u8]| text.eq_ignore_ascii_case(word);
+                let begins = is(b"BEGIN");
+                self.open |= begins;
+                !begins && (!self.open || is(b"COMMIT") || is(b"ROLLBACK"))
+            }
+            _ => false,
+        };
+        if ends {
+            self.coming = None;
+        }
+        Ok(ends.then_some(gtid))
     }
 
     /// The place behind an event, of which the header has the low 32 bits.
@@ -427,6 +484,29 @@ impl Receiver<'_> {
         }
         self.place.position = next;
     }
+}
+
+/// Agrees with the source that it is told of what is durable here; false: it knows nothing of that.
+fn agree(link: &mut Link) -> Result<bool, Broken> {
+    /// 1193.
+    const UNKNOWN_VARIABLE: u16 = 1193;
+    let mut known = false;
+    for name in ["source", "master"] {
+        match link.query(&format!("SELECT @@GLOBAL.rpl_semi_sync_{name}_enabled")) {
+            Ok(_) => {
+                known = true;
+                break;
+            }
+            Err(b) if b.by_server && b.number == UNKNOWN_VARIABLE => {}
+            Err(b) => return Err(b),
+        }
+    }
+    if known {
+        // To others any number but 0 is the same. Of a Tidemill 2 asks not to take the place that the dump begins at for what is durable.
+        let (new, old) = (semi_sync::ASKED, semi_sync::ASKED_OLD);
+        link.query(&format!("SET @{new} = 2, @{old} = 2"))?;
+    }
+    Ok(known)
 }
 
 /// The source has ended the stream with an error.

@@ -7,8 +7,10 @@ use base::Event;
 use base::lock::{Mutex, MutexGuard};
 use sql::Instance;
 use sql::context::replica::{Failure, LogPlace, Receiving};
+use types::SqlError;
 use types::gtid::GtidSet;
 
+use super::acknowledgement::Acknowledgements;
 use super::place::Place;
 use super::queue::Queue;
 use super::source::Source;
@@ -63,6 +65,7 @@ pub(super) struct State {
 pub(super) struct Shared {
     pub instance: Arc<Instance>,
     pub queue: Queue,
+    pub acknowledgements: Acknowledgements,
     state: Mutex<State>,
     /// A thread has ended.
     pub ended: Event,
@@ -73,6 +76,7 @@ impl Shared {
         Shared {
             instance,
             queue: Queue::default(),
+            acknowledgements: Acknowledgements::default(),
             state: Mutex::new(State::default()),
             ended: Event::new(),
         }
@@ -112,8 +116,22 @@ impl Shared {
         }
     }
 
+    /// All before `end` is applied: the source is told, if it has asked, once that is durable.
+    pub async fn acknowledge(&self, end: &LogPlace) -> Result<(), SqlError> {
+        if !self.acknowledgements.is_wanted(end) {
+            return Ok(());
+        }
+        // A commit is durable when it returns, or a second later where that was asked for.
+        if self.variable("innodb_flush_log_at_trx_commit") != 1 {
+            self.instance.engine().make_durable().await?;
+        }
+        self.acknowledgements.durable(end);
+        Ok(())
+    }
+
     /// Asks for another stream of events, from where the applier stands.
     pub fn begin_stream(&self, place: Place) {
+        self.acknowledgements.applies_from(&place.log);
         self.queue.begin_stream(place);
         self.shut_socket();
     }

@@ -1,9 +1,11 @@
 //! TLS to a source. Without SOURCE_SSL_CA its certificate is not looked at, as with MySQL: the connection is private, and not proven to
 //! lead to the source. With it the certificate has to come from there, and with SOURCE_SSL_VERIFY_SERVER_CERT it has to name the host.
 
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
+use base::lock::Mutex;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
@@ -11,12 +13,92 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{
     CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
-    SignatureScheme, StreamOwned,
+    SignatureScheme,
 };
 use sql::context::replica::SourceFacts;
 
-/// A connection.
-pub(super) type Tls = StreamOwned<ClientConnection, TcpStream>;
+/// Read from the socket at a time.
+const PIECE: usize = 16 << 10;
+
+/// What is said on a connection, by whichever thread.
+#[derive(Clone)]
+pub(super) struct Saying(Arc<Mutex<ClientConnection>>);
+
+/// A connection. One thread reads; nobody waits for it who wants to say something.
+pub(super) struct Tls {
+    connection: Arc<Mutex<ClientConnection>>,
+    socket: TcpStream,
+    /// What has come and was not asked for yet.
+    plain: Vec<u8>,
+    taken: usize,
+    raw: Vec<u8>,
+}
+
+impl Saying {
+    /// Says it.
+    pub fn write_all(&self, socket: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
+        let mut c = self.0.lock();
+        for piece in bytes.chunks(PIECE) {
+            c.writer().write_all(piece)?;
+            send(&mut c, socket)?;
+        }
+        Ok(())
+    }
+}
+
+fn send(c: &mut ClientConnection, socket: &mut TcpStream) -> io::Result<()> {
+    while c.wants_write() {
+        c.write_tls(socket)?;
+    }
+    Ok(())
+}
+
+impl Tls {
+    /// For whoever says something beside the thread that reads.
+    pub fn saying(&self) -> Saying {
+        Saying(self.connection.clone())
+    }
+
+    /// The socket under it.
+    pub fn socket(&self) -> io::Result<TcpStream> {
+        self.socket.try_clone()
+    }
+
+    /// Says it.
+    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.saying().write_all(&mut self.socket, bytes)
+    }
+
+    /// Waits for bytes; 0: there will be none.
+    pub fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        while self.taken == self.plain.len() {
+            self.plain.clear();
+            self.taken = 0;
+            let n = self.socket.read(&mut self.raw)?;
+            let mut c = self.connection.lock();
+            let mut rest = &self.raw[..n];
+            loop {
+                c.read_tls(&mut rest)?;
+                let state = c.process_new_packets().map_err(io::Error::other)?;
+                let at = self.plain.len();
+                self.plain.resize(at + state.plaintext_bytes_to_read(), 0);
+                c.reader().read_exact(&mut self.plain[at..])?;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            send(&mut c, &mut self.socket)?;
+            if n == 0 {
+                return Ok(0);
+            }
+        }
+        let there = &self.plain[self.taken..];
+        let n = there.len().min(space.len());
+        space[..n].copy_from_slice(&there[..n]);
+        self.taken += n;
+        Ok(n)
+    }
+}
 
 /// How far a certificate is looked at.
 #[derive(Debug)]
@@ -124,5 +206,11 @@ pub(super) fn over(mut socket: TcpStream, f: &SourceFacts) -> Result<Tls, String
     while c.is_handshaking() {
         c.complete_io(&mut socket).map_err(|e| e.to_string())?;
     }
-    Ok(StreamOwned::new(c, socket))
+    Ok(Tls {
+        connection: Arc::new(Mutex::new(c)),
+        socket,
+        plain: Vec::new(),
+        taken: 0,
+        raw: vec![0; PIECE],
+    })
 }

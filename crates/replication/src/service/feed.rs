@@ -4,8 +4,10 @@
 
 use crate::derive::Settings;
 use crate::files::store::{LogFile, Store};
+use crate::semi_sync::{Place, SemiSync};
 use base::lock::Mutex;
 use base::{Event, Lsn};
+use std::sync::Arc;
 use types::gtid::GtidSet;
 
 /// How the worker is.
@@ -59,11 +61,12 @@ impl View {
 pub struct Feed {
     view: Mutex<View>,
     moved: Event,
+    semi_sync: Arc<SemiSync>,
 }
 
 impl Feed {
     /// What a store has to show.
-    pub fn new(store: &Store) -> Feed {
+    pub fn new(store: &Store, semi_sync: Arc<SemiSync>) -> Feed {
         Feed {
             view: Mutex::new(View {
                 epoch: 0,
@@ -76,6 +79,7 @@ impl Feed {
                 health: Health::Runs,
             }),
             moved: Event::new(),
+            semi_sync,
         }
     }
 
@@ -94,8 +98,10 @@ impl Feed {
         self.moved.fire();
     }
 
-    /// Shows what the store has by now. `all`: more than the last file's end may have changed.
-    pub(super) fn show(&self, store: &Store, read: Lsn, all: bool) {
+    /// Shows what the store has by now, of which the last transaction ends at `ends`. `all`: more than the last file's end may have changed.
+    pub(super) fn show(&self, store: &Store, read: Lsn, ends: Place, all: bool) {
+        // Before a dump sees it: it asks which events are to be acknowledged.
+        self.semi_sync.shown(ends, read);
         {
             let mut v = self.view.lock();
             v.read = v.read.max(read);
@@ -116,6 +122,7 @@ impl Feed {
     /// Says of all positions that they mean nothing any more.
     pub(super) fn begin_anew(&self) {
         self.view.lock().epoch += 1;
+        self.semi_sync.begin_anew();
     }
 
     pub(super) fn set_health(&self, health: Health) {

@@ -13,6 +13,7 @@ mod worker;
 use crate::derive::Settings;
 use crate::files::names::Names;
 use crate::files::store::Store;
+use crate::semi_sync::{Place, SemiSync};
 use crate::source::GroupSource;
 use base::environment::{Disk, File, OpenMode};
 use base::{Environment, Lsn};
@@ -42,6 +43,7 @@ pub struct BinaryLog {
     wishes: Arc<Wishes>,
     names: Names,
     disk: Arc<dyn Disk>,
+    semi_sync: Arc<SemiSync>,
 }
 
 /// A binary log that is open, and whose task has not begun.
@@ -61,9 +63,15 @@ impl Opened {
     /// Begins the task, which takes groups from `source`.
     pub fn begin(self, environment: &Environment, source: impl GroupSource + 'static) {
         source.keep_from(self.resume);
-        let fresh = self.store.state().file;
+        let state = self.store.state();
+        let fresh = state.file;
+        let ends = Place {
+            file: state.file,
+            position: state.position,
+        };
         let worker = Worker {
             kept: self.resume,
+            ends,
             start: (!self.store.began()).then_some(self.start),
             store: self.store,
             source,
@@ -91,11 +99,13 @@ impl BinaryLog {
             options.log_start..=options.log_end,
             now,
         )?;
+        let semi_sync = Arc::new(SemiSync::new(environment.clock.clone()));
         let log = Arc::new(BinaryLog {
-            feed: Arc::new(Feed::new(&store)),
+            feed: Arc::new(Feed::new(&store, semi_sync.clone())),
             wishes: Arc::default(),
             names: options.names,
             disk: environment.disk.clone(),
+            semi_sync,
         });
         Ok(Opened {
             log,
@@ -113,6 +123,11 @@ impl BinaryLog {
     /// What is shown.
     pub fn feed(&self) -> &Arc<Feed> {
         &self.feed
+    }
+
+    /// Which commits replicas have acknowledged, and who waits for that.
+    pub fn semi_sync(&self) -> &Arc<SemiSync> {
+        &self.semi_sync
     }
 
     /// What the files are called.

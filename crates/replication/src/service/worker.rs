@@ -5,6 +5,7 @@
 use super::feed::{Feed, Health};
 use crate::derive::Settings;
 use crate::files::store::Store;
+use crate::semi_sync::Place;
 use crate::source::{Group, GroupSource};
 use base::environment::{deadline, shortage};
 use base::lock::Mutex;
@@ -108,6 +109,8 @@ pub(super) struct Worker<S> {
     pub(super) expire: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// From where the log is kept.
     pub(super) kept: Lsn,
+    /// Where the last transaction ends.
+    pub(super) ends: Place,
 }
 
 /// What is done once all is in the files that the log had at the start.
@@ -174,7 +177,8 @@ impl<S: GroupSource> Worker<S> {
                     self.pause().await?;
                     let now = (self.clock.wall_us() / SECOND) as u32;
                     self.again(|s| s.stop(now)).await?;
-                    self.feed.show(&self.store, self.source.position(), true);
+                    let position = self.source.position();
+                    self.feed.show(&self.store, position, self.ends, true);
                     self.source.keep_from(self.store.resume());
                     return Ok(());
                 }
@@ -209,6 +213,7 @@ impl<S: GroupSource> Worker<S> {
         self.past_start(g.commit).await?;
         let put = self.store.put(&g.bytes, g.txid, g.commit, g.resume);
         put.map_err(|e| e.to_string())?;
+        self.ends = self.end();
         if self.store.is_full() {
             self.next_file(0).await?;
         } else if self.store.unsynced() >= SYNC_EVERY {
@@ -217,6 +222,15 @@ impl<S: GroupSource> Worker<S> {
             self.write(false).await?;
         }
         Ok(())
+    }
+
+    /// Where the files end.
+    fn end(&self) -> Place {
+        let state = self.store.state();
+        Place {
+            file: state.file,
+            position: state.position,
+        }
     }
 
     /// There is nothing to do: what was put in is written and shown.
@@ -247,7 +261,7 @@ impl<S: GroupSource> Worker<S> {
             true => self.source.position(),
             false => self.store.done(),
         };
-        self.feed.show(&self.store, read, false);
+        self.feed.show(&self.store, read, self.ends, false);
         Ok(())
     }
 
@@ -255,7 +269,8 @@ impl<S: GroupSource> Worker<S> {
         self.again(Store::sync).await?;
         self.kept = self.store.resume();
         self.source.keep_from(self.kept);
-        self.feed.show(&self.store, self.store.done(), false);
+        self.feed
+            .show(&self.store, self.store.done(), self.ends, false);
         Ok(())
     }
 
@@ -264,7 +279,8 @@ impl<S: GroupSource> Worker<S> {
         self.expire().await?;
         self.kept = self.store.resume();
         self.source.keep_from(self.kept);
-        self.feed.show(&self.store, self.store.done(), true);
+        self.feed
+            .show(&self.store, self.store.done(), self.ends, true);
         Ok(())
     }
 
@@ -293,9 +309,11 @@ impl<S: GroupSource> Worker<S> {
             Wish::Reset(first) => {
                 self.feed.begin_anew();
                 self.again(|s| s.reset(*first)).await?;
+                self.ends = self.end();
             }
         }
-        self.feed.show(&self.store, self.store.done(), true);
+        self.feed
+            .show(&self.store, self.store.done(), self.ends, true);
         Ok(())
     }
 

@@ -218,6 +218,10 @@ impl Collector<'_> {
             Statement::LockInstance(_) | Statement::Backup(_) => self.one_of(BACKUP),
             Statement::ReloadTls { .. } => self.one_of(CONNECTIONS),
             Statement::Shutdown | Statement::Restart => self.one_of(SHUTDOWN),
+            Statement::Plugin { library, .. } => {
+                let name = ObjectName { schema: Some("mysql".into()), name: "plugin".into() };
+                self.on_table(&name, if library.is_some() { INSERT } else { PrivSet::of(Priv::Delete) })
+            }
             Statement::Component { install, .. } => {
                 let name = ObjectName { schema: Some("mysql".into()), name: "component".into() };
                 self.on_table(&name, if *install { INSERT } else { PrivSet::of(Priv::Delete) })

@@ -14,6 +14,7 @@ mod lock_tables;
 pub(crate) mod maintenance;
 mod persist;
 pub(crate) mod planned;
+mod plugin;
 mod replica;
 mod scalar;
 mod server;

@@ -2,6 +2,8 @@
 //!
 //! What a state refuses of other statements is in `context/xa.rs`; what a prepared transaction is, in the engine.
 
+use std::sync::atomic::Ordering;
+
 use engine::{ClaimRefused, Xid};
 use types::error::codes;
 use types::{DataType, SqlError, Value};
@@ -187,7 +189,11 @@ impl Session {
         // What ends is another session's, which FLUSH TABLES WITH READ LOCK knows nothing of.
         self.engine.begin_writing().await?;
         let ended = match commit {
-            true => self.engine.commit_prepared(xid).await?,
+            true => {
+                let done = self.engine.commit_prepared(xid).await?;
+                self.left_group.store(done, Ordering::Relaxed);
+                done
+            }
             false => self.engine.rollback_prepared(xid).await?,
         };
         match ended {

@@ -2,6 +2,7 @@
 //! [`exec::change_log`](crate::exec::change_log).
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use super::Session;
 use super::instance::Instance;
@@ -55,6 +56,7 @@ impl Session {
     /// The group that a statement leaves that is a transaction of its own; `None` where nobody keeps it.
     pub(crate) fn statement_group(&self, text: &[u8], databases: &[&str]) -> Option<Vec<u8>> {
         let told = self.told(text)?;
+        self.left_group.store(true, Ordering::Relaxed);
         Some(told.log().statement(&told, databases))
     }
 

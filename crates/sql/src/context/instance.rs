@@ -167,6 +167,7 @@ impl Instance {
             deadlocks: Deadlocks::default(),
         });
         instance.obey_variables();
+        instance.obey_offline_mode();
         instance.watch_deadlocks();
         let source = Arc::downgrade(&instance);
         instance.status.register(Arc::new(ServerStatus(source)));

@@ -16,6 +16,7 @@ pub(crate) mod handlers;
 mod instance;
 pub(crate) mod lock_names;
 pub(crate) mod names;
+mod offline;
 mod outcome;
 pub mod persisted;
 pub(crate) mod prepared;

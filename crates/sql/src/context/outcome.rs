@@ -1,9 +1,16 @@
 //! How a statement begins and ends for its session, whatever it is: counters, diagnostics, and what the client is told of its outcome.
 
-use types::SqlError;
+use std::future::poll_fn;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+
+use base::Lsn;
+use types::error::codes;
+use types::{Level, SqlError, Warning};
 
 use super::Session;
 use super::com::Com;
+use crate::exec::unless_killed;
 use crate::sink::{Done, ResultSink};
 use sql_expr::memory::Account;
 use sql_expr::vars::SqlMode;
@@ -39,6 +46,57 @@ impl Session {
         self.facts.error_count = self.diagnostics.errors();
         self.diagnostics.clear();
         self.memory().begin();
+    }
+
+    /// Whether replicas are asked for an acknowledgement of commits.
+    #[inline]
+    pub(crate) fn asks_replicas(&self) -> bool {
+        let log = self.instance.binary_log.get();
+        log.is_some_and(|log| log.asks_replicas())
+    }
+
+    /// Waits until what the statement has committed is on as many replicas as semi-sync wants. Its locks are free by then, and others see it:
+    /// only the answer waits. KILL, the client's going and the server's end are the end of that: the transaction stays committed, which a
+    /// warning says.
+    #[inline]
+    pub(crate) async fn wait_acknowledged(&mut self, sink: &mut dyn ResultSink) {
+        let own = self.engine.take_group_end();
+        let told = self.left_group.swap(false, Ordering::Relaxed);
+        if (own.is_none() && !told) || self.applier || !self.asks_replicas() {
+            return;
+        }
+        // In a box, as it is rare.
+        Box::pin(self.wait_for_replicas(own, told, sink)).await;
+    }
+
+    async fn wait_for_replicas(&mut self, own: Lsn, told: bool, sink: &mut dyn ResultSink) {
+        // A change of definitions is committed by a session of its own.
+        let lsn = match told {
+            true => own.max(self.instance.engine.groups_committed()),
+            false => own,
+        };
+        let Some(log) = self.instance.binary_log.get().cloned() else {
+            return;
+        };
+        let Some(mut acknowledged) = log.acknowledged(lsn) else {
+            return;
+        };
+        self.process
+            .set_state("Waiting for semi-sync ACK from replica");
+        let mut gone = sink.gone();
+        let either = poll_fn(|cx| match acknowledged.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(Ok(())),
+            Poll::Pending => gone.as_mut().poll(cx).map(Ok),
+        });
+        let waited = unless_killed(&self.engine, either).await;
+        drop((gone, acknowledged));
+        self.process.set_state("");
+        if waited.is_err() {
+            let text = "The wait for replicas was interrupted: the transaction is committed here, and may be on no replica";
+            let warning = Warning::new(Level::Warning, codes::ER_QUERY_INTERRUPTED, text);
+            let max = self.vars.hot().max_error_count;
+            self.diagnostics.push(warning, max);
+        }
     }
 
     /// Tells the client how the statement ended.

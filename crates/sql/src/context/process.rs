@@ -133,6 +133,7 @@ struct Text {
     account: AccountId,
     db: Option<String>,
     info: Vec<u8>,
+    state: &'static str,
 }
 
 /// One connection's entry.
@@ -224,6 +225,11 @@ impl Process {
         t.host = host.to_owned();
     }
 
+    /// What a running statement does that is neither computing nor shown otherwise; empty: no such thing.
+    pub fn set_state(&self, state: &'static str) {
+        self.text().state = state;
+    }
+
     /// The default schema is another one.
     pub fn set_db(&self, db: Option<&str>) {
         self.text().db = db.map(str::to_owned);
@@ -244,6 +250,7 @@ impl Process {
             state: match command {
                 Command::Sleep => String::new(),
                 Command::Dump | Command::DumpGtid => "Sending binlog event to replica".to_owned(),
+                _ if !t.state.is_empty() => t.state.to_owned(),
                 _ => {
                     let progress = self.interrupt.progress.text();
                     progress.unwrap_or_else(|| "executing".to_owned())

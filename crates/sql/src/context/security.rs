@@ -173,7 +173,7 @@ impl Session {
 const SYSTEM_USER: &str = "SYSTEM_USER";
 
 /// The roles an account was granted, whether they are active or not.
-fn all_roles(state: &AccountState, account: &AccountId) -> Vec<AccountId> {
+pub(super) fn all_roles(state: &AccountState, account: &AccountId) -> Vec<AccountId> {
     let own = state.find(account);
     own.map_or_else(Vec::new, |a| a.roles.keys().cloned().collect())
 }

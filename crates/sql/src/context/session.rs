@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use types::{SqlError, Value, Warning};
 
@@ -109,6 +110,8 @@ pub struct Session {
     pub(crate) transport: Option<Arc<PeerTls>>,
     /// For the transaction's savepoints.
     pub(crate) savepoints: Charge,
+    /// A statement has left a group that no session of its own has committed.
+    pub(crate) left_group: AtomicBool,
     /// It does what another server's binary log says: a server that is read-only for others is not for it.
     pub(crate) applier: bool,
 }
@@ -199,6 +202,7 @@ impl Session {
             fixed_timestamp: None,
             transport: None,
             savepoints: Charge::to(&memory),
+            left_group: AtomicBool::new(false),
             applier: false,
             instance: Arc::clone(instance),
             engine,

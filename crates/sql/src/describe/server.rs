@@ -15,4 +15,8 @@ pub(crate) const PLUGINS: &[[&str; 3]] = &[
     ["caching_sha2_password", "ACTIVE", "AUTHENTICATION"],
     ["mysql_native_password", "ACTIVE", "AUTHENTICATION"],
     ["InnoDB", "ACTIVE", "STORAGE ENGINE"],
+    ["rpl_semi_sync_source", "ACTIVE", "REPLICATION"],
+    ["rpl_semi_sync_replica", "ACTIVE", "REPLICATION"],
+    ["rpl_semi_sync_master", "ACTIVE", "REPLICATION"],
+    ["rpl_semi_sync_slave", "ACTIVE", "REPLICATION"],
 ];

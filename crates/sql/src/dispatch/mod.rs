@@ -132,6 +132,9 @@ impl Session {
                 Statement::UnlockTables => self.unlock_tables().await,
                 Statement::Backup(b) => self.backup(granted, b, sink).await,
                 Statement::LockInstance(lock) => self.lock_instance(granted, *lock).await,
+                Statement::Plugin { name, library } => {
+                    self.change_plugin(granted, name, library.as_deref())
+                }
                 Statement::Component { install, urns } => {
                     self.change_components(*install, urns).await
                 }

@@ -80,6 +80,7 @@ impl Session {
             Some(commit) => self.engine.wait_durable(commit).await.map(|()| done),
             None => Box::pin(self.end_statement(Ok(done))).await,
         };
+        self.wait_acknowledged(sink).await;
         self.over(outcome, sink)
     }
 
@@ -213,7 +214,7 @@ impl Session {
         }
         let commit = self.engine.commit_now();
         Some(match commit {
-            Some(c) if self.engine.is_durable_enough(&c) => {
+            Some(c) if self.engine.is_durable_enough(&c) && !self.asks_replicas() => {
                 Execution::Done(self.over(Ok(done), sink))
             }
             commit => {

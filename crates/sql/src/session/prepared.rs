@@ -108,6 +108,7 @@ impl Session {
             }
             None => Box::pin(self.run_slowly(id, params, sink)).await,
         };
+        self.wait_acknowledged(sink).await;
         let r = self.complete(outcome, false, sink);
         self.end_command();
         r

@@ -44,6 +44,7 @@ impl Session {
             self.begin_statement(Com::Select);
             let outcome = self.run_plan(&plan, &[], sink).await;
             if let Some(outcome) = ExecError::unless_stale(outcome) {
+                self.wait_acknowledged(sink).await;
                 return self.complete(outcome, false, sink);
             }
         }
@@ -85,6 +86,7 @@ impl Session {
             let outcome = self
                 .run_statement(&statement, text, whole && !lasts, sink)
                 .await;
+            self.wait_acknowledged(sink).await;
             self.complete(outcome, more, sink)?;
             if !more {
                 return Ok(());

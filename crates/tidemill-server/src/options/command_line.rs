@@ -25,6 +25,9 @@ usage: tidemill [serve] [OPTIONS]              serve clients
                                                a data directory of a backup, and of those since it; - for standard input
        tidemill replica --of=HOST[:PORT] [CLIENT] --datadir=D
                                                a replica: a backup of the server, and where it goes on
+       tidemill promote --replica=HOST:PORT .. make a replica the source (--help)
+       tidemill rejoin --server=HOST:PORT --to=HOST:PORT
+                                               an old source becomes a replica
 
 CLIENT: --server=HOST[:PORT]|SOCKET [127.0.0.1], -u, --user=NAME [root], -p, --password[=TEXT]
 
@@ -62,6 +65,14 @@ pub fn parse(
     }
     let mut builder = Builder::default();
     if let Some(word) = words.next_if(|word| !word.starts_with('-')) {
+        if let "promote" | "rejoin" = &*word {
+            // They open no directory, and have options of their own.
+            builder.command = Command::Failover {
+                rejoin: word == "rejoin",
+                words: words.collect(),
+            };
+            return Ok(builder.finish());
+        }
         builder.command = subcommand(&word)?;
     }
     let mut settings = Vec::new();
@@ -125,7 +136,7 @@ fn subcommand(word: &str) -> Result<Command, OptionsError> {
         "help" => Ok(Command::Help),
         "version" => Ok(Command::Version),
         _ => Err(on_command_line(format!(
-            "unknown command '{word}'; there are serve, shell, check, backup, restore, replica"
+            "unknown command '{word}'; there are serve, shell, check, backup, restore, replica, promote, rejoin"
         ))),
     }
 }

@@ -53,6 +53,13 @@ pub enum Command {
     Restore(RestoreArguments),
     /// Make a data directory of a server, as its replica.
     Replica(ReplicaArguments),
+    /// Make a replica the source, or a server a replica of a new source: what [`crate::failover`] understands.
+    Failover {
+        /// `rejoin`, and not `promote`.
+        rejoin: bool,
+        /// What stood behind it.
+        words: Vec<String>,
+    },
     /// Print [`USAGE`].
     Help,
     /// Print the version.

@@ -400,6 +400,10 @@ impl Connection {
         self.status = wire::status::AUTOCOMMIT;
         let database = claim.database.as_deref();
         let changed = self.session.change_login(granted, database).await;
+        if let Err(e) = self.session.check_online() {
+            self.error(&e);
+            return Flow::Fatal;
+        }
         self.session.set_client(flags(self.capabilities));
         if let Some(collation) = claim.collation {
             let collation = types::CollationId(collation);

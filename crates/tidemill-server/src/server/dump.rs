@@ -18,8 +18,9 @@ use types::gtid::GtidSet;
 use wire::ProtocolError;
 use wire::binlog::CRC32;
 use wire::binlog::frame::Checksum;
+use wire::binlog::semi_sync;
 use wire::command::Command;
-use wire::packet::PacketPlace;
+use wire::packet::{PacketPlace, PacketWriter};
 
 use super::command::Flow;
 use super::connection::Connection;
@@ -38,6 +39,8 @@ enum Woken {
     Late,
     /// The client has gone, or is to go.
     Gone,
+    /// It has acknowledged what it was not sent, or said something else.
+    Nonsense,
 }
 
 impl Connection {
@@ -140,7 +143,12 @@ impl Connection {
             None => Ok(Flow::Quit),
             Some(Err(e)) => Err(e),
             Some(Ok(())) => match Dump::begin(&log.log, turn, ask) {
-                Ok(dump) => self.send_events(dump, &log, beat).await,
+                Ok(mut dump) => {
+                    if let Some((name, has_before)) = self.acknowledges(server_id) {
+                        dump.acknowledged_by(name, has_before);
+                    }
+                    self.send_events(dump, &log, beat).await
+                }
                 Err(e) => Err(e),
             },
         };
@@ -158,6 +166,45 @@ impl Connection {
         }
     }
 
+    /// Whether the replica has said that it acknowledges events: by which name it is known, and whether it has all before the place that
+    /// it asks for, as MySQL's have in their relay logs. One of our own has received it and not yet applied it, and says 2.
+    fn acknowledges(&self, server_id: u32) -> Option<(String, bool)> {
+        let said = self.session.user_variable(semi_sync::ASKED);
+        let said = said.or_else(|| self.session.user_variable(semi_sync::ASKED_OLD));
+        let said = said?.parse::<i64>().ok().filter(|n| *n != 0)?;
+        let name = match self.replica_uuid() {
+            uuid if !uuid.is_empty() => uuid,
+            _ if server_id != 0 => format!("server {server_id}"),
+            _ => format!("connection {}", self.session.id()),
+        };
+        Some((name, said == 1))
+    }
+
+    /// Takes the replies that have come by now. False: the dump is to end.
+    async fn take_replies(&mut self, dump: &mut Dump) -> bool {
+        loop {
+            self.packets.input.expect_command();
+            let place = {
+                let mut packet = pin!(on_loop(self.packets.packet(NO_HEARTBEAT)));
+                let now = poll_fn(|cx| match packet.as_mut().poll(cx) {
+                    Poll::Ready(p) => Poll::Ready(Some(p)),
+                    Poll::Pending => Poll::Ready(None),
+                });
+                now.await
+            };
+            match place {
+                None => return true,
+                Some(Ok(place)) => {
+                    let reply = self.packets.input.payload(place);
+                    if dump.replied(reply).is_err() {
+                        return false;
+                    }
+                }
+                Some(Err(_)) => return false,
+            }
+        }
+    }
+
     async fn send_events(
         &mut self,
         mut dump: Dump,
@@ -170,36 +217,31 @@ impl Connection {
                 // What lies further back may have to come from the disk.
                 offload().await;
             }
+            let acknowledged = dump.is_acknowledged();
             let writer = &mut self.packets.output.writer;
-            let mut send = |event: &[u8]| {
-                writer.begin();
-                writer.buf().push(0);
-                writer.buf().extend_from_slice(event);
-                writer.end();
-            };
-            let step = dump.step(&mut send)?;
+            let step = dump.step(&mut |event| put(writer, event, acknowledged))?;
             let pending = self.packets.output.writer.pending().len();
             return_to_loop().await;
             if (pending >= FLUSH_AT || step != Step::More) && self.packets.flush().await.is_err() {
                 return Ok(Flow::Quit);
             }
             catching_up = step == Step::More;
+            if acknowledged && !self.take_replies(&mut dump).await {
+                return self.no_reply();
+            }
             match step {
                 Step::More if self.session.should_close() => return Ok(Flow::Quit),
                 Step::More => {}
                 Step::End => return Ok(Flow::Continue),
                 Step::Wait => {
                     self.count_traffic();
-                    match self.wait_for_events(&dump, log, beat).await {
+                    match self.wait_for_events(&mut dump, log, beat).await {
                         Woken::More => {}
                         Woken::Gone => return Ok(Flow::Quit),
+                        Woken::Nonsense => return self.no_reply(),
                         Woken::Late => {
-                            let event = dump.heartbeat();
                             let writer = &mut self.packets.output.writer;
-                            writer.begin();
-                            writer.buf().push(0);
-                            writer.buf().extend_from_slice(&event);
-                            writer.end();
+                            dump.heartbeat(&mut |event| put(writer, event, acknowledged));
                         }
                     }
                 }
@@ -221,27 +263,65 @@ impl Connection {
         .await
     }
 
-    async fn wait_for_events(&mut self, dump: &Dump, log: &ServerLog, beat: Duration) -> Woken {
+    /// A replica's reply made no sense, or it has gone.
+    fn no_reply(&self) -> Result<Flow, SqlError> {
+        match self.session.should_close() {
+            true => Ok(Flow::Quit),
+            false => Err(SqlError::new(
+                codes::ER_MASTER_FATAL_ERROR_READING_BINLOG,
+                "Read semi-sync reply from a replica that is none, or acknowledges what it was not sent",
+            )),
+        }
+    }
+
+    async fn wait_for_events(&mut self, dump: &mut Dump, log: &ServerLog, beat: Duration) -> Woken {
         let interrupt = self.session.interrupt();
         let feed = log.log.feed();
-        let more = feed.wait_for(|v| dump.has_more(v).then_some(()));
-        let mut more = pin!(more);
-        let mut client = pin!(on_loop(self.packets.packet(beat)));
-        poll_fn(|cx| {
-            interrupt.event.park(cx);
-            if interrupt.is_set() {
-                return Poll::Ready(Woken::Gone);
+        loop {
+            self.packets.input.expect_command();
+            let place = {
+                let more = feed.wait_for(|v| dump.has_more(v).then_some(()));
+                let mut more = pin!(more);
+                let mut client = pin!(on_loop(self.packets.packet(beat)));
+                let woken = poll_fn(|cx| {
+                    interrupt.event.park(cx);
+                    if interrupt.is_set() {
+                        return Poll::Ready(Err(Woken::Gone));
+                    }
+                    if more.as_mut().poll(cx).is_ready() {
+                        return Poll::Ready(Err(Woken::More));
+                    }
+                    match client.as_mut().poll(cx) {
+                        Poll::Ready(Ok(place)) => Poll::Ready(Ok(place)),
+                        Poll::Ready(Err(Gone::TimedOut)) => Poll::Ready(Err(Woken::Late)),
+                        Poll::Ready(Err(_)) => Poll::Ready(Err(Woken::Gone)),
+                        Poll::Pending => Poll::Pending,
+                    }
+                });
+                match woken.await {
+                    Ok(place) => place,
+                    Err(woken) => return woken,
+                }
+            };
+            // But for that a replica has nothing to say while it is sent events: it is another client's packet, or it leaves.
+            if !dump.is_acknowledged() {
+                return Woken::Gone;
             }
-            if more.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(Woken::More);
+            let reply = self.packets.input.payload(place);
+            if dump.replied(reply).is_err() {
+                return Woken::Nonsense;
             }
-            match client.as_mut().poll(cx) {
-                Poll::Ready(Err(Gone::TimedOut)) => Poll::Ready(Woken::Late),
-                // A replica has nothing to say while it is sent events: it is another client's packet, or it leaves.
-                Poll::Ready(_) => Poll::Ready(Woken::Gone),
-                Poll::Pending => Poll::Pending,
-            }
-        })
-        .await
+        }
+    }
+}
+
+/// Writes an event to be sent.
+fn put(writer: &mut PacketWriter, event: &[u8], acknowledged: bool) {
+    writer.begin();
+    writer.buf().push(0);
+    writer.buf().extend_from_slice(event);
+    writer.end();
+    if acknowledged && matches!(semi_sync::read_front(event), Ok((true, _))) {
+        writer.set_sequence(semi_sync::NEXT_SEQUENCE);
     }
 }

@@ -114,11 +114,14 @@ impl Connection {
                         || session.may(ONE_MORE) && slot.admit(most, Asking::Administrator)
                 }
             };
-            if admitted {
-                return true;
+            match session.check_online() {
+                Ok(()) if admitted => return true,
+                Ok(()) => {
+                    instance.server.max_connections_errors.inc();
+                    SqlError::fixed(codes::ER_CON_COUNT_ERROR)
+                }
+                Err(e) => e,
             }
-            instance.server.max_connections_errors.inc();
-            SqlError::fixed(codes::ER_CON_COUNT_ERROR)
         };
         self.error(&refused);
         // It may have gone meanwhile.

@@ -313,6 +313,11 @@ impl Output {
         Ok(())
     }
 
+    /// Waits until the client has closed the connection, as far as that can be seen without reading.
+    pub async fn closed(&self) {
+        self.stream.closed().await;
+    }
+
     /// Receives some bytes into a decoder, while a statement asks its client for more than the command. At most the write
     /// timeout passes.
     ///

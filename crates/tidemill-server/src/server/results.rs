@@ -4,6 +4,8 @@
 //! batches, and a client that does not take it holds its own statement back, nobody else's.
 
 use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -283,6 +285,10 @@ impl ResultSink for Results<'_> {
             self.file = Some(decoder);
             Ok(())
         })
+    }
+
+    fn gone(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.output.closed())
     }
 
     fn file_chunk(&mut self) -> Chunk<'_> {

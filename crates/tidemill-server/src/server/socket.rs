@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::peer::Peer;
@@ -86,6 +86,17 @@ impl Socket {
         match self {
             Socket::Tcp(s) => Pin::new(s).poll_write_vectored(cx, from),
             Socket::Unix(s) => Pin::new(s).poll_write_vectored(cx, from),
+        }
+    }
+
+    /// Waits until the other side has closed its end, and has left nothing unread; for ever, where it has sent more first.
+    pub async fn closed(&self) {
+        let ready = match self {
+            Socket::Tcp(s) => s.ready(Interest::READABLE).await,
+            Socket::Unix(s) => s.ready(Interest::READABLE).await,
+        };
+        if ready.is_ok_and(|r| !r.is_read_closed()) {
+            std::future::pending().await
         }
     }
 

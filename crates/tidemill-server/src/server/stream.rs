@@ -63,6 +63,11 @@ impl Stream {
         self.socket.poll_read(cx, into)
     }
 
+    /// Waits until the client has closed the connection, as far as that can be seen without reading.
+    pub async fn closed(&self) {
+        self.socket.closed().await;
+    }
+
     /// Tells the client that nothing more will come.
     pub fn poll_close_sending(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if let Some(tls) = &mut self.tls {

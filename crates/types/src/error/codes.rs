@@ -116,6 +116,8 @@ codes! {
     ER_TOO_MANY_TABLES = 1116, "HY000", "Too many tables; MySQL can only use %d tables in a join";
     ER_TOO_MANY_FIELDS = 1117, "HY000", "Too many columns";
     ER_TOO_BIG_ROWSIZE = 1118, "42000", "Row size too large. The maximum row size for the used table type, not counting BLOBs, is %ld. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
+    ER_UDF_EXISTS = 1125, "HY000", "Function '%-.192s' already exists";
+    ER_CANT_OPEN_LIBRARY = 1126, "HY000", "Can't open shared library '%-.192s' (errno: %d %-.128s)";
     ER_HOST_IS_BLOCKED = 1129, "HY000", "Host '%-.64s' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
     ER_HOST_NOT_PRIVILEGED = 1130, "HY000", "Host '%-.64s' is not allowed to connect to this MySQL server";
     ER_PASSWORD_ANONYMOUS_USER = 1131, "42000", "You are using MySQL as an anonymous user and anonymous users are not allowed to change passwords";
@@ -308,6 +310,7 @@ codes! {
     ER_XA_RBDEADLOCK = 1614, "XA102", "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     ER_NEED_REPREPARE = 1615, "HY000", "Prepared statement needs to be re-prepared";
     WARN_OPTION_IGNORED = 1618, "HY000", "<%-.64s> option ignored";
+    ER_PLUGIN_DELETE_BUILTIN = 1620, "HY000", "Built-in plugins cannot be deleted";
     ER_TOO_LONG_FIELD_COMMENT = 1629, "HY000", "Comment for field '%-.64s' is too long (max = %lu)";
     ER_FUNC_INEXISTENT_NAME_COLLISION = 1630, "42000", "FUNCTION %s does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     ER_TOO_MANY_CONCURRENT_TRXS = 1637, "HY000", "Too many active concurrent transactions";
@@ -361,6 +364,7 @@ codes! {
     ER_INVALID_ARGUMENT_FOR_LOGARITHM = 3020, "HY000", "Invalid argument for logarithm";
     ER_REPLICA_CHANNEL_IO_THREAD_MUST_STOP = 3021, "HY000", "This operation cannot be performed with a running replica io thread; run STOP REPLICA IO_THREAD FOR CHANNEL '%s' first.";
     ER_QUERY_TIMEOUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded";
+    ER_SERVER_OFFLINE_MODE = 3032, "HY000", "The server is currently in offline mode";
     ER_AGGREGATE_ORDER_FOR_UNION = 3028, "HY000", "Expression #%u of ORDER BY contains aggregate function and applies to a UNION";
     ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%-.192s'.";
     ER_USER_LOCK_DEADLOCK = 3058, "HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";

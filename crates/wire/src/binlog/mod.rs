@@ -14,6 +14,7 @@
 //! | [`rows`] | rows that were inserted, changed, deleted |
 //! | [`column`], `number`, `temporal` | one value in a row |
 //! | [`payload`] | a compressed transaction |
+//! | [`semi_sync`] | what stands around events that are to be acknowledged |
 //!
 //! What it never does: open files or sockets, keep positions, know SQL or tables, compress, or panic on bytes of a peer or of a
 //! damaged file. Bytes that make no sense are [`ProtocolError::Malformed`](crate::ProtocolError::Malformed).
@@ -29,6 +30,7 @@ mod number;
 pub mod payload;
 pub mod query;
 pub mod rows;
+pub mod semi_sync;
 pub mod table_map;
 mod temporal;
 

@@ -97,6 +97,31 @@ impl Conn {
         Conn::log_in(Socket::Tcp(stream), login)
     }
 
+    /// As [`Conn::connect_tcp`], with at most `limit` for the connection to come about, and for each answer.
+    ///
+    /// # Errors
+    /// Of the socket, or the server's refusal.
+    pub fn connect_tcp_within(
+        (host, port): (&str, u16),
+        user: &str,
+        password: &str,
+        limit: Duration,
+    ) -> Result<Conn, ClientError> {
+        let mut last = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+        for address in (host, port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, limit) {
+                Ok(stream) => {
+                    stream.set_nodelay(true)?;
+                    stream.set_read_timeout(Some(limit))?;
+                    let login = Login::new(user, password, None, false);
+                    return Conn::log_in(Socket::Tcp(stream), login);
+                }
+                Err(e) => last = e,
+            }
+        }
+        Err(last.into())
+    }
+
     /// As [`Conn::connect_unix`] with a login of the caller's making.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! SET, transactions, texts of several statements, prepared statements of other kinds.
 
 use super::*;
+use std::time::{Duration, Instant};
 
 #[test]
 fn variables_are_set_and_shown() {
