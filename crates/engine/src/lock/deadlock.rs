@@ -4,12 +4,15 @@
 //! whose search begins last sees all of it. Searches are serialised, so that two members do not both choose a victim.
 //! The victim is the member that has done the least work (the one that closed the cycle, when it is not more).
 //!
+//! Who waits for his turn to commit ([`order`](super::order)) is the victim where there is one: he may not come before the others anyway. Such deadlocks
+//! are looked for also while the detector is switched off, as no timeout ends them.
+//!
 //! A transaction that holds nothing anybody could wait for cannot close a cycle and does not search. The search looks
 //! at each queue position once: a waiter's blockers include all of what those ahead of it wait for.
 
 use super::fact::Afterwards;
 use super::queue::Blockers;
-use super::wait::{WaitCell, WaitEnd};
+use super::wait::{Place, WaitCell, WaitEnd};
 use base::TxnId;
 use base::lock::Mutex;
 use smallvec::SmallVec;
@@ -28,6 +31,9 @@ pub(super) trait WaitsFor {
 
     /// True when others may wait for a transaction.
     fn holds_any(&self, t: TxnId) -> bool;
+
+    /// True when somebody waits for his turn to commit: whoever is before him has others that wait for him, also where he holds nothing.
+    fn turns_waited_for(&self) -> bool;
 
     /// A cycle was found, whose members wait still: each for the one before it, and the first for the last. What is given back is to be
     /// done when the search is over.
@@ -90,7 +96,8 @@ impl Detector {
 
     /// Ends every deadlock that the wait `start` is part of, by ending one wait in each with [`WaitEnd::Deadlock`].
     pub(super) fn resolve(&self, table: &impl WaitsFor, start: &Arc<WaitCell>) {
-        if self.off.load(Ordering::Relaxed) || !table.holds_any(start.owner) {
+        let off = self.off.load(Ordering::Relaxed);
+        if !table.turns_waited_for() && (off || !table.holds_any(start.owner)) {
             return;
         }
         let mut afterwards: SmallVec<[Afterwards; 1]> = SmallVec::new();
@@ -98,7 +105,15 @@ impl Detector {
         while start.ended().is_none()
             && let Some(cycle) = find_cycle(table, start)
         {
-            let cost = |c: &&Arc<WaitCell>| (c.weight, !Arc::ptr_eq(c, start), Reverse(c.owner));
+            let cost = |c: &&Arc<WaitCell>| {
+                // Of those who wait for their turn the last, who has to come behind all others whatever becomes of him.
+                let turn = match c.place {
+                    Place::Turn(n) => Some(n),
+                    _ => None,
+                };
+                let (weight, other) = (c.weight, !Arc::ptr_eq(c, start));
+                (Reverse(turn), weight, other, Reverse(c.owner))
+            };
             if let Some(victim) = cycle.iter().min_by_key(cost) {
                 afterwards.extend(table.found_cycle(&cycle, victim));
                 table.end_wait(victim, WaitEnd::Deadlock);

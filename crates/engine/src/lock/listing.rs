@@ -184,6 +184,8 @@ impl LockTable {
             Place::Ranges(index) => {
                 list_ranges(index, self.range_shard(index).get(&index)?, &mut there);
             }
+            // It is no lock.
+            Place::Turn(_) => return None,
         }
         let mine = |f: &LockFact| f.owner == owner;
         if cell.owner == owner {

@@ -15,12 +15,13 @@
 //! * [`fact`], [`listing`]: who holds and waits for what, as it is shown.
 //! * [`wait`]: the future a waiter awaits.
 //! * [`deadlock`]: the search for a cycle when a wait begins.
+//! * [`order`], [`turns`]: transactions that are to be committed in an order that is given, and wait for their turn.
 //! * [`timeouts`]: lock wait timeouts, from the environment's clock.
 //! * [`filter`]: hashing, and the counting filter that makes an absent lock one load.
 //!
 //! What never happens here: nothing blocks (a conflict is a value, waiting is a future), nobody is woken who cannot go
 //! on, no lock is named by a page or slot, and no page is touched. Latch order: page latch, then a range shard, then a
-//! queue shard, then an owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is
+//! queue shard or the order's mutex, then an owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is
 //! never taken under a page latch.
 
 pub mod budget;
@@ -30,6 +31,7 @@ pub mod filter;
 pub mod guards;
 pub mod limits;
 pub mod listing;
+pub mod order;
 pub mod owners;
 pub mod queue;
 pub mod ranges;
@@ -38,6 +40,7 @@ pub mod segments;
 pub mod span;
 pub mod table;
 pub mod timeouts;
+pub mod turns;
 pub mod wait;
 
 #[cfg(test)]

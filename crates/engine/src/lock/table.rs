@@ -7,6 +7,7 @@
 use super::deadlock::{Detector, WaitsFor};
 use super::fact::{Afterwards, DeadlockListener};
 use super::filter::{Filter, hash};
+use super::order::Order;
 use super::owners::Owners;
 use super::queue::{Blockers, Mode, Queue, Turn, Verdict};
 use super::ranges::Ranges;
@@ -110,6 +111,7 @@ pub struct LockTable {
     pub(super) range_shards: Box<[RangeShard]>,
     pub(super) owners: Owners,
     pub(super) detector: Detector,
+    pub(super) order: Order,
     timeouts: Timeouts,
     /// Who is told of deadlocks.
     pub(super) listener: Mutex<Option<DeadlockListener>>,
@@ -138,6 +140,7 @@ impl LockTable {
             range_shards: (0..RANGE_SHARDS).map(|_| Mutex::default()).collect(),
             owners: Owners::new(),
             detector: Detector::default(),
+            order: Order::default(),
             timeouts: Timeouts::new(clock),
             listener: Mutex::default(),
         })
@@ -534,6 +537,7 @@ impl Waits for LockTable {
                 was_waiting
             }
             Place::Ranges(index) => self.cancel_in_ranges(cell, index, end),
+            Place::Turn(number) => self.cancel_turn(cell, number, end),
         }
     }
 }
@@ -566,6 +570,10 @@ impl WaitsFor for LockTable {
                     ahead: SmallVec::new(),
                 }
             }
+            Place::Turn(number) => Blockers {
+                holders: self.order.before(number).into(),
+                ahead: SmallVec::new(),
+            },
         }
     }
 
@@ -575,6 +583,10 @@ impl WaitsFor for LockTable {
 
     fn holds_any(&self, t: TxnId) -> bool {
         self.owners.holds_any(t)
+    }
+
+    fn turns_waited_for(&self) -> bool {
+        self.order.is_waited_for()
     }
 
     fn found_cycle(&self, cycle: &[Arc<WaitCell>], victim: &Arc<WaitCell>) -> Option<Afterwards> {

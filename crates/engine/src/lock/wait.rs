@@ -56,6 +56,8 @@ impl QueueRef {
 pub(super) enum Place {
     Queue(QueueRef),
     Ranges(u32),
+    /// In the order of commits, with this number.
+    Turn(u64),
 }
 
 /// The shared state of one wait.

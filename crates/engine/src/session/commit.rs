@@ -22,12 +22,22 @@ impl Session {
     /// 1180: the log cannot be written, and whether the commit is there after the next start is not known. 1205, 1317: another session has locked
     /// the server for reading; the transaction is as it was.
     pub async fn commit(&mut self) -> Result<(), SqlError> {
+        let committing = self.commit_in_memory().await?;
+        match committing.end.is_none() {
+            true => Ok(()),
+            false => self.engine.clone().wait_commit(committing.end).await,
+        }
+    }
+
+    /// As [`commit`](Self::commit), up to the wait for the log.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub async fn commit_in_memory(&mut self) -> Result<Committing, SqlError> {
         let seen = self.locked_only_up_to();
         if self.ended_without_record() {
-            return match seen {
-                Some(seen) => self.engine.clone().wait_commit(seen).await,
-                None => Ok(()),
-            };
+            let end = seen.unwrap_or(Lsn::NONE);
+            return Ok(Committing { end });
         }
         self.begin_commit().await?;
         self.log_most_events().await?;
@@ -35,10 +45,7 @@ impl Session {
         let end = self
             .record_commit()
             .map_err(|e| error::storage(e, "the log"))?;
-        match end.is_none() {
-            true => Ok(()),
-            false => self.engine.clone().wait_commit(end).await,
-        }
+        Ok(Committing { end })
     }
 
     /// As [`commit`](Self::commit), up to the wait for the log. `None` where something before that has to be waited for, or fails:

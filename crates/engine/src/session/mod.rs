@@ -17,6 +17,7 @@ mod failed_rollback;
 mod guard_cursor;
 mod insert;
 mod mark;
+mod ordered;
 mod outcome;
 mod overflow_columns;
 mod own_tables;
@@ -148,6 +149,8 @@ pub struct Session {
     pub(crate) definition_event: Option<Vec<u8>>,
     /// In which version of the catalog was found what a change of definitions goes by.
     pub(crate) definition_seen: Option<u64>,
+    /// Its place in the order of commits.
+    pub(crate) ordered: Option<u64>,
     /// Its transaction was prepared, by somebody, and it is to end it: the name, the rows written, the beginning.
     ending: Option<(EndingBranch, u64, i64)>,
     pub(crate) change: Change,
@@ -213,6 +216,7 @@ impl Session {
             group_end: Lsn::NONE,
             definition_event: None,
             definition_seen: None,
+            ordered: None,
             ending: None,
             change: Change::default(),
             catalog_of: catalog.version,
@@ -488,6 +492,9 @@ impl Session {
             self.txid = self.engine.txns.begin(&self.reg, || self.engine.complete());
             self.interrupt.standing.set_isolation(self.isolation);
             self.interrupt.txid.store(self.txid.0, Ordering::SeqCst);
+            if let Some(number) = self.ordered {
+                self.engine.locks.join_order(number, self.txid);
+            }
         }
         self.txid
     }

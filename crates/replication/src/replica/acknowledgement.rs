@@ -117,11 +117,12 @@ impl Acknowledgements {
         s.wanted.front().is_some_and(|w| order(w) <= order(place))
     }
 
-    /// All up to here is applied and durable.
+    /// All up to here is applied and durable. Of several workers one may say so late, of a place behind which another one is already.
     pub fn durable(&self, place: &LogPlace) {
         let mut s = self.inner.lock();
         match &mut s.durable {
-            Some(d) => d.clone_from(place),
+            Some(d) if order(d) < order(place) => d.clone_from(place),
+            Some(_) => {}
             None => s.durable = Some(place.clone()),
         }
         s.tell();

@@ -3,30 +3,32 @@
 //!
 //! A change of definitions commits by itself. What is known of it after a crash is in [`catalog`](super::catalog).
 
-use std::time::Duration;
+mod statements;
 
-use base::block_on;
+use std::sync::Arc;
+
 use sql::Session;
 use sql::context::replica::LogPlace;
-use sql_parser::ast::Statement;
 use types::SqlError;
 use types::error::codes;
 use types::gtid::{Gtid, Origin};
-use wire::binlog::control::{Context, MariaGtid, Transaction};
+use wire::binlog::control::{MariaGtid, Transaction};
 use wire::binlog::format::Format;
-use wire::binlog::header::{Header, flag, kind};
+use wire::binlog::header::{Header, kind};
 use wire::binlog::query::Query;
 use wire::binlog::rows::Change;
-use wire::read::Reader;
 
-use super::catalog;
+use super::begin::{is_reached, take_skip, wait_delay};
+use super::crew::Job;
+use super::kinds::{incident, is_for_readers, is_temporary};
+use super::lane::Lane;
 use super::place::Place;
 use super::queue::Taken;
 use super::row_events::{At, RowEvents};
 use super::state::Shared;
-use super::statement::{Class, Setter, classify, of_mariadb, set_context};
+use super::statement::Setter;
 use super::stopped::Stopped;
-use super::store::{self, PlaceWriter};
+use super::store::PlaceWriter;
 
 /// The transaction of the source that is being applied.
 #[derive(Debug, Default)]
@@ -49,7 +51,7 @@ pub(super) struct Applier<'s> {
     writer: PlaceWriter,
     /// Behind what is applied and durable.
     place: Place,
-    format: Option<Format>,
+    format: Option<Arc<Format>>,
     setter: Setter,
     rows: RowEvents,
     group: Group,
@@ -58,52 +60,28 @@ pub(super) struct Applier<'s> {
     /// Error numbers that are passed over.
     skipped_errors: Vec<u16>,
     all_errors_skipped: bool,
+    /// `None`: it applies all that comes.
+    lane: Option<Lane<'s>>,
 }
 
-/// The applier's thread.
-pub(super) fn run(shared: &Shared) {
-    let ended = block_on(run_to_end(shared));
-    let mut s = shared.state();
-    if let Err(e) = ended {
-        s.applier_failure = shared.failure(e.code, e.message);
-    }
-    s.applier_runs = false;
-    s.applier_state = "";
-    s.until = None;
-    s.delayed_until = None;
-    s.applying_gtid.clear();
-    drop(s);
-    shared.ended.fire();
-}
-
-async fn run_to_end(shared: &Shared) -> Result<(), SqlError> {
-    let id = shared.instance.next_connection_id();
-    let mut session = Session::of_the_applier(&shared.instance, id);
-    let outcome = run_session(shared, &mut session).await;
-    session.close().await;
-    outcome
-}
-
-async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlError> {
-    let mut tries = 0u64;
-    loop {
-        let Some((_, place)) = store::read(session).await? else {
-            return Err(SqlError::fixed(codes::ER_BAD_REPLICA));
-        };
-        {
-            let mut s = shared.state();
-            s.place = place.clone();
-        }
-        shared.begin_stream(place.clone());
-        // A session of its own each time: nothing of what was tried before is left in it.
+impl<'s> Applier<'s> {
+    /// One that begins there. `lane`: it is one of several.
+    ///
+    /// # Errors
+    /// What making its session fails with.
+    pub fn new(
+        shared: &'s Shared,
+        place: Place,
+        lane: Option<Lane<'s>>,
+    ) -> Result<Applier<'s>, SqlError> {
         let id = shared.instance.next_connection_id();
-        let mut own = Session::of_the_applier(&shared.instance, id);
-        let writer = PlaceWriter::new(&mut own)?;
-        own.set_applied_kept(shared.variable("log_replica_updates") != 0)?;
+        let mut session = Session::of_the_applier(&shared.instance, id);
+        let writer = PlaceWriter::new(&mut session)?;
+        session.set_applied_kept(shared.variable("log_replica_updates") != 0)?;
         let skipped = shared.text_variable("replica_skip_errors");
-        let mut applier = Applier {
+        Ok(Applier {
             shared,
-            session: own,
+            session,
             writer,
             place,
             format: None,
@@ -116,35 +94,83 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
                 .split(',')
                 .filter_map(|n| n.trim().parse().ok())
                 .collect(),
+            lane,
+        })
+    }
+
+    /// What is half done is taken back, and its session ends.
+    ///
+    /// # Errors
+    /// What the log fails with.
+    pub async fn end(mut self) -> Result<(), SqlError> {
+        let undone = self.session.rollback_applied().await;
+        self.session.close().await;
+        undone
+    }
+}
+
+/// One of several.
+impl Applier<'_> {
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The transaction that it is to apply.
+    pub fn begin_job(&mut self, job: &Arc<Job>) {
+        self.place = job.base.clone();
+        self.format.clone_from(&job.format);
+        self.group = Group::default();
+        self.session.set_applied_origin(None);
+        if let Some(lane) = &mut self.lane {
+            lane.job = Some(Arc::clone(job));
+            (lane.recorded, lane.over) = (false, false);
+            self.session.stand_in_order(Some(job.slot.number));
+        }
+    }
+
+    /// Takes back what was done of it.
+    pub async fn undo(&mut self) -> Result<(), SqlError> {
+        self.session.rollback_applied().await?;
+        self.rows.forget();
+        self.context.clear();
+        Ok(())
+    }
+
+    /// Takes it back for good: what is behind it need not wait for it. False: all come to an end.
+    pub async fn leave_out(&mut self) -> Result<bool, Stopped> {
+        self.undo().await?;
+        let Some(lane) = &mut self.lane else {
+            return Ok(false);
         };
-        let (outcome, applied) = applier.apply_all().await;
-        // What is half done is taken back.
-        let undone = applier.session.rollback_applied().await;
-        applier.session.close().await;
-        undone?;
-        if applied {
-            tries = 0;
+        if !lane.wait_first() {
+            return Ok(false);
         }
-        match outcome {
-            // Another stream is wanted.
-            Ok(()) => {}
-            Err(Stopped::Asked | Stopped::Until) => return Ok(()),
-            Err(Stopped::Failed(e)) => {
-                tries += 1;
-                if !is_temporary(&e) || tries > shared.variable("replica_transaction_retries") {
-                    return Err(e);
-                }
-                shared.state().retries += 1;
-            }
-        }
+        self.session.pass_turn();
+        lane.crew.passed(lane.number());
+        let worker = lane.worker;
+        self.shared.state().begins(worker, String::new());
+        Ok(true)
+    }
+
+    /// Whether its last event has been applied.
+    pub fn is_over(&self) -> bool {
+        self.lane.as_ref().is_some_and(|l| l.over)
+    }
+
+    /// Whether its commit is in the log.
+    pub fn is_recorded(&self) -> bool {
+        self.lane.as_ref().is_some_and(|l| l.recorded)
     }
 }
 
 impl Applier<'_> {
     /// Applies what comes. `Ok`: another stream is wanted. The second: whether a transaction was applied.
-    async fn apply_all(&mut self) -> (Result<(), Stopped>, bool) {
+    pub async fn apply_all(&mut self) -> (Result<(), Stopped>, bool) {
         let mut applied = false;
         loop {
+            if !self.group.begun && is_reached(self.shared, &self.place, None) {
+                return (Err(Stopped::Until), applied);
+            }
             if self.shared.queue.is_empty() {
                 self.shared.state().applier_state =
                     "Replica has read all relay log; waiting for more updates";
@@ -153,6 +179,7 @@ impl Applier<'_> {
                 Taken::Event(event) => event,
                 Taken::Stop => return (Err(Stopped::Asked), applied),
                 Taken::GivenUp => return (Ok(()), applied),
+                Taken::Nudged => continue,
             };
             self.shared.state().applier_state = "Applying batch of row changes";
             let before = self.place.log.clone();
@@ -171,11 +198,22 @@ impl Applier<'_> {
     }
 
     /// Does what an event says, behind which is `end`.
-    async fn event(&mut self, header: &Header, body: &[u8], end: &LogPlace) -> Result<(), Stopped> {
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    pub async fn event(
+        &mut self,
+        header: &Header,
+        body: &[u8],
+        end: &LogPlace,
+    ) -> Result<(), Stopped> {
+        if self.is_over() && !is_for_readers(header) {
+            return Err(wire::ProtocolError::Malformed.into());
+        }
         match header.kind {
             kind::FORMAT_DESCRIPTION => {
                 let (format, _) = Format::read(body)?;
-                self.format = Some(format);
+                self.format = Some(Arc::new(format));
             }
             kind::ROTATE => {
                 if !self.group.begun {
@@ -185,6 +223,7 @@ impl Applier<'_> {
             }
             kind::GTID | kind::ANONYMOUS_GTID => {
                 let t = Transaction::read(body, header.kind == kind::ANONYMOUS_GTID)?;
+                self.drop_unfinished().await?;
                 self.group = Group {
                     gtid: t.gtid,
                     ..Group::default()
@@ -199,6 +238,7 @@ impl Applier<'_> {
             }
             kind::MARIA_GTID => {
                 let g = MariaGtid::read(body)?;
+                self.drop_unfinished().await?;
                 self.group = Group {
                     maria: Some((g.domain, header.server_id, g.sequence)),
                     ..Group::default()
@@ -231,31 +271,10 @@ impl Applier<'_> {
             kind::TRANSACTION_PAYLOAD => {
                 Box::pin(self.payload(body, end)).await?;
             }
-            kind::INCIDENT => {
-                let mut r = Reader::new(body);
-                r.u16()?;
-                let length = usize::from(r.u8()?);
-                let why = String::from_utf8_lossy(r.read_bytes(length)?).into_owned();
-                let text =
-                    format!("The incident LOST_EVENTS occurred on the source. Message: {why}");
-                return Err(SqlError::new(codes::ER_REPLICA_INCIDENT, text).into());
-            }
-            // They are for readers.
-            kind::STOP
-            | kind::IGNORABLE
-            | kind::ROWS_QUERY
-            | kind::PREVIOUS_GTIDS
-            | kind::TRANSACTION_CONTEXT
-            | kind::VIEW_CHANGE
-            | kind::HEARTBEAT
-            | kind::HEARTBEAT_V2
-            | kind::MARIA_ANNOTATE_ROWS
-            | kind::MARIA_CHECKPOINT
-            | kind::MARIA_GTID_LIST
-            | kind::MARIA_START_ENCRYPTION => {}
+            kind::INCIDENT => return Err(incident(body).into()),
+            _ if is_for_readers(header) => {}
             other => match Change::by_kind(other) {
                 Some((change, second)) => self.row_event(header, change, second, body, end).await?,
-                None if header.flags & flag::IGNORABLE != 0 => {}
                 None => {
                     let text = format!("Fatal error: an event of kind {other} cannot be applied");
                     return Err(SqlError::new(codes::ER_REPLICA_FATAL_ERROR, text).into());
@@ -278,44 +297,50 @@ impl Applier<'_> {
         Ok(())
     }
 
+    /// The source has ended within a transaction, and another one begins: what was done of it is taken back.
+    async fn drop_unfinished(&mut self) -> Result<(), Stopped> {
+        if !self.group.begun {
+            return Ok(());
+        }
+        if self.lane.is_some() {
+            return Err(wire::ProtocolError::Malformed.into());
+        }
+        self.undo().await?;
+        self.group = Group::default();
+        Ok(())
+    }
+
     /// A transaction of the source begins, where it has not already.
     fn begin_group(&mut self, header: &Header) -> Result<(), Stopped> {
         if self.group.begun {
             return Ok(());
         }
         self.group.begun = true;
-        let mut s = self.shared.state();
-        let place = &s.place;
-        let reached =
-            |u: &super::until::Until| u.is_reached(&place.log, self.group.gtid, &place.gtids);
-        if s.until.as_ref().is_some_and(reached) {
-            return Err(Stopped::Until);
-        }
-        if s.skip > 0 {
-            s.skip -= 1;
-            self.group.skipped = true;
-        }
-        s.applying_gtid = self.name();
-        s.event_time = header.timestamp;
-        let delay = s.source.as_ref().map_or(0, |s| u64::from(s.facts.delay));
-        if delay == 0 {
+        let name = self.name();
+        if let Some(lane) = &self.lane {
+            self.group.skipped = lane.job.as_ref().is_some_and(|j| j.skipped);
+            let first = lane.is_first();
+            let mut s = self.shared.state();
+            s.begins(lane.worker, name);
+            if first && header.timestamp != 0 {
+                s.event_time = header.timestamp;
+            }
             return Ok(());
         }
-        let due = u64::from(header.timestamp) + delay;
-        s.delayed_until = Some(due);
-        s.applier_state = "Waiting until SOURCE_DELAY seconds after source executed event";
-        drop(s);
-        let now = self.shared.instance.wall_us().max(0) as u64;
-        let left = (due * 1_000_000).saturating_sub(now);
-        self.shared.queue.rest(Duration::from_micros(left), false);
-        self.shared.state().delayed_until = None;
-        match self.shared.queue.is_taking_stopped() {
-            true => Err(Stopped::Asked),
-            false => Ok(()),
+        if is_reached(self.shared, &self.place, self.group.gtid) {
+            return Err(Stopped::Until);
         }
+        self.group.skipped = take_skip(self.shared);
+        {
+            let mut s = self.shared.state();
+            s.begins(0, name);
+            s.event_time = header.timestamp;
+        }
+        wait_delay(self.shared, header)
     }
 
-    fn name(&self) -> String {
+    /// What the transaction is called.
+    pub fn name(&self) -> String {
         match (self.group.gtid, self.group.maria) {
             (Some(g), _) => g.to_string(),
             (None, Some((domain, server, number))) => format!("{domain}-{server}-{number}"),
@@ -351,21 +376,46 @@ impl Applier<'_> {
         if !self.session.in_transaction() {
             self.session.begin_applied();
         }
+        if !base::mutant!("replica-commit-out-of-order") {
+            self.session.wait_turn().await?;
+        }
         let place = self.behind(end);
+        if base::mutant!("replica-place-apart-from-rows") {
+            self.session.commit_applied().await?;
+            self.session.begin_applied();
+        }
         self.writer.write(&mut self.session, &place).await?;
-        self.session.commit_applied().await?;
+        let committing = self.session.commit_applied_in_memory().await?;
+        if let Some(lane) = &mut self.lane {
+            // Those behind it need not wait until it is durable: they are not before it is.
+            lane.recorded = true;
+            lane.crew.passed(lane.number());
+            self.session.pass_turn();
+        }
+        self.session.wait_applied(committing).await?;
         self.is_at(header, place);
         Ok(())
     }
 
     /// The place is durable, and a transaction is over.
     fn is_at(&mut self, header: &Header, place: Place) {
+        let (worker, number) = match &mut self.lane {
+            Some(lane) => {
+                lane.over = true;
+                (lane.worker, lane.number())
+            }
+            None => (0, 0),
+        };
         let mut s = self.shared.state();
-        s.place = place.clone();
-        if header.timestamp != 0 {
-            s.event_time = header.timestamp;
+        // Another one behind it may have been here before.
+        if number == 0 || number > s.applied_number {
+            s.applied_number = number;
+            s.place = place.clone();
+            if header.timestamp != 0 {
+                s.event_time = header.timestamp;
+            }
         }
-        s.applying_gtid.clear();
+        s.ends(worker);
         drop(s);
         self.place = place;
         self.group = Group::default();
@@ -373,170 +423,12 @@ impl Applier<'_> {
         self.context.clear();
     }
 
+    /// An error that is passed over. Where others before it are not done, it may be one of those that are not believed.
     fn passes_over(&self, e: &SqlError) -> bool {
+        if self.lane.as_ref().is_some_and(|l| !l.is_first()) {
+            return false;
+        }
         self.all_errors_skipped || self.skipped_errors.contains(&e.code)
-    }
-
-    async fn query(
-        &mut self,
-        header: &Header,
-        query: &Query<'_>,
-        end: &LogPlace,
-    ) -> Result<(), Stopped> {
-        let text = query.statement;
-        self.begin_group(header)?;
-        if text.eq_ignore_ascii_case(b"BEGIN") {
-            self.setter.of_transaction(&query.settings);
-            self.open();
-            return Ok(());
-        }
-        // Of tables that know no transactions.
-        if text.eq_ignore_ascii_case(b"COMMIT") {
-            return self.commit(header, end).await;
-        }
-        if text.eq_ignore_ascii_case(b"ROLLBACK") {
-            self.session.rollback_applied().await?;
-            return self.commit(header, end).await;
-        }
-        if self.group.skipped {
-            self.context.clear();
-            return match self.group.open {
-                true => Ok(()),
-                false => self.commit(header, end).await,
-            };
-        }
-        let outcome = self.statement(header, query, end).await;
-        match outcome {
-            Err(Stopped::Failed(e)) if self.passes_over(&e) => {
-                match self.group.open {
-                    true => {}
-                    false => self.commit(header, end).await?,
-                }
-                Ok(())
-            }
-            Err(Stopped::Failed(e)) if is_temporary(&e) => Err(Stopped::Failed(e)),
-            Err(Stopped::Failed(e)) => Err(Stopped::Failed(in_query(&e, query))),
-            outcome => outcome,
-        }
-    }
-
-    async fn statement(
-        &mut self,
-        header: &Header,
-        query: &Query<'_>,
-        end: &LogPlace,
-    ) -> Result<(), Stopped> {
-        let maria = self.format.as_ref().is_some_and(Format::is_mariadb);
-        let s = &mut self.session;
-        self.setter.of_statement(s, &query.settings, maria)?;
-        let micros = i64::from(header.timestamp) * 1_000_000
-            + i64::from(query.settings.microseconds.unwrap_or(0));
-        s.set_applied_time(Some(micros));
-        s.set_applied_database(&String::from_utf8_lossy(query.database));
-        for (of, body) in std::mem::take(&mut self.context) {
-            let context = match of {
-                kind::INTVAR => Context::read_intvar(&body)?,
-                kind::RAND => Context::read_rand(&body)?,
-                _ => Context::read_variable(&body)?,
-            };
-            set_context(s, &context)?;
-        }
-        let parsed = parsed(s, query.statement);
-        let class = match &parsed {
-            Some(statement) => classify(statement),
-            // What is wrong with it is said when it runs.
-            None => Class::Session,
-        };
-        let lenient = parsed.as_ref().filter(|_| maria).and_then(of_mariadb);
-        let query = &Query {
-            statement: lenient.as_deref().unwrap_or(query.statement),
-            ..query.clone()
-        };
-        match class {
-            Class::Distributed => {
-                Err(SqlError::not_supported("XA transactions of a source").into())
-            }
-            Class::Rows | Class::Session if self.group.open => self.run(query).await,
-            Class::Rows | Class::Session => {
-                self.session.begin_applied();
-                self.run(query).await?;
-                self.commit(header, end).await
-            }
-            Class::Definition => {
-                self.definition(query).await?;
-                match self.group.open {
-                    // Rows follow, as behind CREATE TABLE .. SELECT.
-                    true => {
-                        self.session.begin_applied();
-                        Ok(())
-                    }
-                    false => {
-                        // The change has left what it was, with its name.
-                        self.session.set_applied_origin(None);
-                        self.commit(header, end).await
-                    }
-                }
-            }
-        }
-    }
-
-    /// A statement that commits by itself.
-    async fn definition(&mut self, query: &Query<'_>) -> Result<(), Stopped> {
-        if self.session.in_transaction() {
-            // Its transaction has nothing yet but its beginning: what it has is written with the rows that follow.
-            self.session.rollback_applied().await?;
-        }
-        let now = catalog::sum(&self.shared.instance.engine().catalog());
-        let before = self.place.unfinished;
-        if before.is_some_and(|b| b != now) {
-            return Ok(());
-        }
-        if before.is_some() && catalog::is_logged(&self.shared.instance, self.group.gtid).await? {
-            return Ok(());
-        }
-        if before.is_none() {
-            self.place.unfinished = Some(now);
-            self.writer.write(&mut self.session, &self.place).await?;
-        }
-        let outcome = self.run(query).await;
-        match outcome {
-            // The account is there already, or is gone: those statements change no definition.
-            Err(Stopped::Failed(e)) if before.is_some() && e.code == codes::ER_CANNOT_USER => {
-                Ok(())
-            }
-            Err(e) => {
-                self.place.unfinished = None;
-                self.writer.write(&mut self.session, &self.place).await?;
-                Err(e)
-            }
-            Ok(()) => Ok(()),
-        }
-    }
-
-    async fn run(&mut self, query: &Query<'_>) -> Result<(), Stopped> {
-        let mut nobody = sql::sink::Collector::new();
-        let done = self.session.execute(query.statement, &mut nobody).await;
-        match (done, query.error) {
-            (Ok(()), 0) => Ok(()),
-            (Err(e), code) if e.code == code => Ok(()),
-            (Err(e), 0) => Err(e.into()),
-            (done, code) => {
-                let (text, own) = match done {
-                    Ok(()) => ("no error".to_owned(), 0),
-                    Err(e) => (e.message, e.code),
-                };
-                Err(SqlError::new(
-                    codes::ER_INCONSISTENT_ERROR,
-                    format!(
-                        "Query caused different errors on source and replica. Error on source: error code={code}; Error on \
-                         replica:actual message='{text}', error code={own}. Default database:'{}'. Query:'{}'",
-                        String::from_utf8_lossy(query.database),
-                        shown(query.statement)
-                    ),
-                )
-                .into())
-            }
-        }
     }
 
     async fn row_event(
@@ -554,11 +446,16 @@ impl Applier<'_> {
         if self.group.skipped {
             return Ok(());
         }
+        let (shared, crew) = (self.shared, self.lane.as_ref().map(|l| l.crew));
         let at = &mut At {
-            shared: self.shared,
+            shared,
+            is_to_end: &|| match crew {
+                Some(crew) => crew.has_ended(),
+                None => shared.queue.is_taking_stopped(),
+            },
             session: &mut self.session,
             setter: &mut self.setter,
-            format: self.format.as_ref(),
+            format: self.format.as_deref(),
         };
         let outcome = self.rows.apply(at, (change, second), body).await;
         match outcome {
@@ -570,34 +467,4 @@ impl Applier<'_> {
             outcome => outcome,
         }
     }
-}
-
-/// Others were in its way.
-fn is_temporary(e: &SqlError) -> bool {
-    matches!(
-        e.code,
-        codes::ER_LOCK_DEADLOCK | codes::ER_LOCK_WAIT_TIMEOUT
-    )
-}
-
-fn parsed(s: &Session, text: &[u8]) -> Option<Statement> {
-    let options = s.parse_settings();
-    Some(sql_parser::parse(text, &options).ok()?.statement)
-}
-
-fn shown(statement: &[u8]) -> String {
-    String::from_utf8_lossy(&statement[..statement.len().min(512)]).into_owned()
-}
-
-/// An error as SHOW REPLICA STATUS tells it.
-fn in_query(e: &SqlError, query: &Query<'_>) -> SqlError {
-    SqlError::new(
-        e.code,
-        format!(
-            "Error '{}' on query. Default database: '{}'. Query: '{}'",
-            e.message,
-            String::from_utf8_lossy(query.database),
-            shown(query.statement)
-        ),
-    )
 }

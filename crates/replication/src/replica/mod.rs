@@ -18,13 +18,21 @@
 //! | `catalog` | whether a change of definitions took place |
 //! | `convert` | columns of the source as columns here |
 //! | `statement`, `payload`, `row_events`, `applier` | from the queue to tables; `stopped`: why not |
+//! | `run` | the applier's thread: alone, or at the head of several |
+//! | `begin`, `kinds` | what is looked at before a transaction begins; what events and errors are |
+//! | `schedule`, `leader`, `crew`, `worker`, `lane` | several at once: what goes beside what, who hands out, what they share, who applies |
 //!
 //! What it never does: sync for itself, believe a length or a type that a source names, or change rows but through a session.
 
 mod acknowledgement;
 mod applier;
+mod begin;
 mod catalog;
 mod convert;
+mod crew;
+mod kinds;
+mod lane;
+mod leader;
 mod link;
 mod payload;
 mod place;
@@ -33,6 +41,8 @@ mod queue;
 mod receiver;
 pub mod replay;
 mod row_events;
+mod run;
+mod schedule;
 mod source;
 mod state;
 mod statement;
@@ -40,6 +50,7 @@ mod stopped;
 mod store;
 mod tls;
 mod until;
+mod worker;
 
 use std::sync::{Arc, Weak};
 
@@ -223,6 +234,7 @@ impl ReplicaServer {
                 Part::Applier => {
                     s.applier_runs = true;
                     s.applier_failure = Default::default();
+                    s.workers.clear();
                 }
             }
         }
@@ -234,7 +246,7 @@ impl ReplicaServer {
             }
             Part::Applier => {
                 shared.queue.stop_taking(false);
-                ("replica-applier", applier::run)
+                ("replica-applier", run::run)
             }
         };
         let spawned = std::thread::Builder::new()
@@ -458,7 +470,7 @@ impl Replica for ReplicaServer {
         let counter = self.shared.variable("sql_replica_skip_counter");
         let s = self.shared.state();
         let source = s.source.as_ref()?;
-        let caught_up = idle && s.applying_gtid.is_empty();
+        let caught_up = idle && !s.is_applying();
         let behind = match caught_up {
             true => 0,
             false => now.saturating_sub(s.event_time.into()),
@@ -495,7 +507,8 @@ impl Replica for ReplicaServer {
             source_uuid: s.uuid.clone(),
             retrieved_gtids: s.retrieved.to_string(),
             executed_gtids: executed,
-            applying_gtid: s.applying_gtid.clone(),
+            workers: s.workers.clone(),
+            coordinated: s.coordinated,
             retries: s.retries,
             heartbeats: s.heartbeats,
         })

@@ -25,7 +25,7 @@ pub(super) struct Queued {
 
 impl Queued {
     /// What it counts for.
-    fn size(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         (self.body.len() + size_of::<Queued>() + self.end.file.len()) as u64
     }
 }
@@ -42,6 +42,8 @@ struct Inner {
     given_up: bool,
     /// Whoever takes events is to come back without one.
     stop_taking: bool,
+    /// He is to come back once: something else has happened.
+    nudged: bool,
     /// Whoever puts them.
     stop_putting: bool,
 }
@@ -69,6 +71,8 @@ pub(super) enum Taken {
     Event(Queued),
     /// The applier is to end.
     Stop,
+    /// Something else has happened.
+    Nudged,
     /// The stream does not go on: the applier is to begin another.
     GivenUp,
 }
@@ -82,6 +86,7 @@ impl Queue {
         q.stream += 1;
         q.start = start;
         q.given_up = false;
+        q.nudged = false;
         drop(q);
         self.changed.notify_all();
     }
@@ -158,6 +163,9 @@ impl Queue {
             if q.stop_taking {
                 return Taken::Stop;
             }
+            if std::mem::take(&mut q.nudged) {
+                return Taken::Nudged;
+            }
             if q.given_up {
                 return Taken::GivenUp;
             }
@@ -179,6 +187,12 @@ impl Queue {
     /// Whether whoever takes is to come back.
     pub fn stop_taking(&self, stop: bool) {
         self.inner.lock().stop_taking = stop;
+        self.changed.notify_all();
+    }
+
+    /// Whoever takes events comes back once without one.
+    pub fn nudge(&self) {
+        self.inner.lock().nudged = true;
         self.changed.notify_all();
     }
 
@@ -206,7 +220,7 @@ impl Queue {
             let stop = if putting {
                 q.stop_putting
             } else {
-                q.stop_taking
+                q.stop_taking || q.nudged
             };
             let left = until.saturating_duration_since(std::time::Instant::now());
             if stop || left.is_zero() {

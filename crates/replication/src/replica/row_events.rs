@@ -99,6 +99,8 @@ fn table_id(body: &[u8]) -> Option<u64> {
 /// What rows are applied with.
 pub(super) struct At<'a> {
     pub shared: &'a Shared,
+    /// Whether it is to be left half done.
+    pub is_to_end: &'a dyn Fn() -> bool,
     pub session: &'a mut Session,
     pub setter: &'a mut Setter,
     /// What the events' writer is.
@@ -127,7 +129,7 @@ impl RowEvents {
         self.find(at, id)?;
         loop {
             let more = self.apply_some(at, id, &mut rows).await?;
-            if at.shared.queue.is_taking_stopped() {
+            if (at.is_to_end)() {
                 return Err(Stopped::Asked);
             }
             if !more {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use base::Event;
 use base::lock::{Mutex, MutexGuard};
 use sql::Instance;
-use sql::context::replica::{Failure, LogPlace, Receiving};
+use sql::context::replica::{Failure, LogPlace, Receiving, WorkerFacts};
 use types::SqlError;
 use types::gtid::GtidSet;
 
@@ -48,8 +48,14 @@ pub(super) struct State {
     pub event_time: u32,
     /// Until when an event waits because of SOURCE_DELAY, in seconds since 1970.
     pub delayed_until: Option<u64>,
-    /// The GTID of what is applied.
-    pub applying_gtid: String,
+    /// Who applies transactions, or did last.
+    pub workers: Vec<WorkerFacts>,
+    /// There are several, and a leader.
+    pub coordinated: bool,
+    /// Transactions that were handed out and are not applied.
+    pub in_flight: u64,
+    /// The number, since the leader began, of the last one that is durable: `place` is that behind it.
+    pub applied_number: u64,
     /// Transactions that were tried again.
     pub retries: u64,
     /// Of the source, once it is known.
@@ -69,6 +75,47 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// A thread has ended.
     pub ended: Event,
+}
+
+impl State {
+    /// So many begin to apply. What they had done before is forgotten, but not how each ended until it begins.
+    pub fn begin_workers(&mut self, n: usize) {
+        let runs = WorkerFacts {
+            runs: true,
+            ..WorkerFacts::default()
+        };
+        self.workers = vec![runs; n];
+        self.in_flight = 0;
+        self.applied_number = 0;
+    }
+
+    /// None applies any more.
+    pub fn end_workers(&mut self) {
+        for w in &mut self.workers {
+            w.runs = false;
+            w.applying.clear();
+        }
+        self.in_flight = 0;
+    }
+
+    /// A worker applies the transaction with this name.
+    pub fn begins(&mut self, worker: usize, name: String) {
+        if let Some(w) = self.workers.get_mut(worker) {
+            w.applying = name;
+        }
+    }
+
+    /// A worker has applied its transaction.
+    pub fn ends(&mut self, worker: usize) {
+        if let Some(w) = self.workers.get_mut(worker) {
+            w.applied = std::mem::take(&mut w.applying);
+        }
+    }
+
+    /// Whether a transaction is being applied.
+    pub fn is_applying(&self) -> bool {
+        self.in_flight > 0 || self.workers.iter().any(|w| !w.applying.is_empty())
+    }
 }
 
 impl Shared {

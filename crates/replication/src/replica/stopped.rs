@@ -3,7 +3,7 @@
 use types::SqlError;
 use types::error::codes;
 
-/// Why an applier does not go on .
+/// Why an applier does not go on.
 #[derive(Debug)]
 pub(super) enum Stopped {
     /// It is to end.
@@ -12,6 +12,8 @@ pub(super) enum Stopped {
     Until,
     /// It has failed.
     Failed(SqlError),
+    /// It has failed, and it is of no use to try again.
+    GivenUp(SqlError),
 }
 
 impl From<SqlError> for Stopped {

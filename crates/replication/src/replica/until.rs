@@ -14,6 +14,8 @@ pub(super) enum Until {
     Before(GtidSet),
     /// When all of these are applied.
     After(GtidSet),
+    /// When nothing is missing before what is applied: as transactions are committed in the source's order, always.
+    Gaps,
 }
 
 impl Until {
@@ -34,6 +36,8 @@ impl Until {
             match &**name {
                 "SOURCE_LOG_FILE" => file = Some(text),
                 "SOURCE_LOG_POS" => position = Some(text.parse().map_err(|_| wrong())?),
+                "SQL_AFTER_MTS_GAPS" if until.is_none() => until = Some(Until::Gaps),
+                "SQL_AFTER_MTS_GAPS" => return Err(wrong()),
                 "SQL_BEFORE_GTIDS" | "SQL_AFTER_GTIDS" => {
                     if until.is_some() {
                         return Err(wrong());
@@ -49,8 +53,8 @@ impl Until {
                         _ => Until::After(set),
                     });
                 }
-                "RELAY_LOG_FILE" | "RELAY_LOG_POS" | "SQL_AFTER_MTS_GAPS" | "USER" | "PASSWORD"
-                | "DEFAULT_AUTH" | "PLUGIN_DIR" => {
+                "RELAY_LOG_FILE" | "RELAY_LOG_POS" | "USER" | "PASSWORD" | "DEFAULT_AUTH"
+                | "PLUGIN_DIR" => {
                     return Err(SqlError::not_supported(&format!("START REPLICA .. {name}")));
                 }
                 name => return Err(SqlError::parse_error(name, 1)),
@@ -65,7 +69,8 @@ impl Until {
         }
     }
 
-    /// Whether the applier ends in front of a transaction that begins at `place`, with this GTID, when these are applied.
+    /// Whether the applier ends in front of a transaction that begins at `place`, with this GTID, when these are applied; `next`: `None` also
+    /// where none has come yet.
     pub fn is_reached(&self, place: &LogPlace, next: Option<Gtid>, executed: &GtidSet) -> bool {
         match self {
             Until::Source(end) => {
@@ -73,6 +78,7 @@ impl Until {
             }
             Until::Before(set) => next.is_some_and(|g| set.has(g)) || executed.meets(set),
             Until::After(set) => executed.contains(set),
+            Until::Gaps => true,
         }
     }
 
@@ -82,6 +88,7 @@ impl Until {
             Until::Source(place) => ("Source", place.clone()),
             Until::Before(_) => ("SQL_BEFORE_GTIDS", LogPlace::default()),
             Until::After(_) => ("SQL_AFTER_GTIDS", LogPlace::default()),
+            Until::Gaps => ("SQL_AFTER_MTS_GAPS", LogPlace::default()),
         }
     }
 }
@@ -117,6 +124,10 @@ mod tests {
         assert_eq!(of(&[]), Ok(None));
         assert_eq!(of(&[("SOURCE_LOG_POS", "4")]).unwrap_err().code, 1277);
         assert_eq!(of(&[("RELAY_LOG_POS", "4")]).unwrap_err().code, 1235);
+        let gaps = of(&[("SQL_AFTER_MTS_GAPS", "")]).unwrap().unwrap();
+        assert!(gaps.is_reached(&at("", 4), None, &none));
+        let both = [("SQL_AFTER_MTS_GAPS", ""), ("SQL_AFTER_GTIDS", "")];
+        assert_eq!(of(&both).unwrap_err().code, 1277);
     }
 
     #[test]

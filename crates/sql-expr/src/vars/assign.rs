@@ -55,7 +55,7 @@ pub fn default_value(def: &VarDef) -> VarValue {
         VarDefault::Uint(u) => VarValue::Uint(u),
         VarDefault::Double(d) => VarValue::Double(d),
         VarDefault::Null => VarValue::Null,
-        VarDefault::Text(t) => match convert(def, &VarInput::Text(t.to_owned()), 0, false) {
+        VarDefault::Text(t) => match convert_any(def, &VarInput::Text(t.to_owned()), 0, false) {
             Ok((v, _)) => v,
             Err(_) => VarValue::text(t),
         },
@@ -68,6 +68,20 @@ pub fn default_value(def: &VarDef) -> VarValue {
 /// # Errors
 /// 1231, 1232, and of the special kinds 1115, 1273, 1298, 1286.
 pub fn convert(
+    def: &VarDef,
+    input: &VarInput,
+    current: u64,
+    strict: bool,
+) -> Result<(VarValue, Option<VarWarning>), VarError> {
+    let (value, warning) = convert_any(def, input, current, strict)?;
+    match def.fixed && value != default_value(def) {
+        true => Err(VarError::WrongValue(def.name, input.shown())),
+        false => Ok((value, warning)),
+    }
+}
+
+/// The same, also where the variable takes nothing but its default.
+fn convert_any(
     def: &VarDef,
     input: &VarInput,
     current: u64,

@@ -90,6 +90,8 @@ pub struct VarDef {
     pub read_only: bool,
     /// Accepted and shown, but there is nothing left for it to tune here.
     pub inert: bool,
+    /// Any value but the default is refused with error 1231.
+    pub fixed: bool,
     /// The value comes from the session's state (`warning_count`, `last_insert_id` …), not from the store.
     pub computed: bool,
     /// The server's value changes by itself.
@@ -108,6 +110,7 @@ const fn def(name: &'static str, scope: VarScope, kind: VarKind, default: VarDef
         default,
         read_only: false,
         inert: false,
+        fixed: false,
         computed: false,
         live: false,
         hidden: false,
@@ -222,6 +225,12 @@ impl VarDef {
     /// The same, with nothing left to tune.
     pub const fn inert(mut self) -> VarDef {
         self.inert = true;
+        self
+    }
+
+    /// The same, taking nothing but its default: what MySQL does with another value is not done here.
+    pub const fn fixed(mut self) -> VarDef {
+        self.fixed = true;
         self
     }
 

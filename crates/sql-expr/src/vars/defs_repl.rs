@@ -186,7 +186,9 @@ pub(super) const REPLICATION: &[VarDef] = &[
         Global,
         "LOGICAL_CLOCK",
         &["DATABASE", "LOGICAL_CLOCK"],
-    ),
+    )
+    // DATABASE, which MySQL deprecates, would be a second way to tell what goes beside what.
+    .fixed(),
     uint("replica_parallel_workers", Global, 4, 0, 1024),
     blocks(
         "replica_pending_jobs_size_max",
@@ -196,7 +198,8 @@ pub(super) const REPLICATION: &[VarDef] = &[
         U64,
         1024,
     ),
-    flag("replica_preserve_commit_order", Global, true),
+    // Places behind one another are all that is kept of what is applied.
+    flag("replica_preserve_commit_order", Global, true).fixed(),
     text("replica_skip_errors", Global, "OFF").ro(),
     flag("replica_sql_verify_checksum", Global, true),
     uint("replica_transaction_retries", Global, 10, 0, U64),

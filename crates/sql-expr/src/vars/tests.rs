@@ -301,3 +301,16 @@ fn status_counts_add_up() {
     assert_eq!(get(&r.rows(Some(&One)), "Questions").as_deref(), Some("2"));
     assert_eq!(get(&r.rows(None), "Uptime").as_deref(), Some("0"));
 }
+
+#[test]
+fn a_fixed_variable_takes_its_default_alone() {
+    let g = GlobalVars::new();
+    for (name, right, wrong) in [
+        ("replica_preserve_commit_order", "ON", "OFF"),
+        ("slave_preserve_commit_order", "1", "0"),
+        ("replica_parallel_type", "LOGICAL_CLOCK", "DATABASE"),
+    ] {
+        assert!(g.set_option(name, right).is_ok(), "{name}");
+        assert_eq!(g.set_option(name, wrong).unwrap_err().code(), 1231);
+    }
+}

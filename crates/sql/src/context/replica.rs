@@ -106,6 +106,19 @@ pub struct LogPlace {
     pub position: u64,
 }
 
+/// One of those who apply transactions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkerFacts {
+    /// Whether it runs.
+    pub runs: bool,
+    /// What went wrong.
+    pub failure: Failure,
+    /// The name of the transaction that it has applied last; empty: none.
+    pub applied: String,
+    /// The name of the one that it applies; empty: none.
+    pub applying: String,
+}
+
 /// What SHOW REPLICA STATUS and the tables of `performance_schema` show.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplicaFacts {
@@ -145,8 +158,10 @@ pub struct ReplicaFacts {
     pub retrieved_gtids: String,
     /// GTIDs that are applied.
     pub executed_gtids: String,
-    /// The GTID of what is being applied.
-    pub applying_gtid: String,
+    /// Who applies transactions: one, or several for whom the applier reads what has come.
+    pub workers: Vec<WorkerFacts>,
+    /// There are several: the applier itself only hands transactions out.
+    pub coordinated: bool,
     /// Transactions that were tried again, as others were in their way.
     pub retries: u64,
     /// Heartbeats that have come, and when the last did.

@@ -3,7 +3,7 @@
 
 use types::Value;
 
-use super::spec::{Spec, View, int, moment, no_rows, text, uint};
+use super::spec::{Spec, View, int, moment, text, uint};
 use crate::context::replica::{Failure, Receiving, ReplicaFacts};
 use types::temporal::Zone;
 
@@ -118,14 +118,33 @@ fn applier_status(v: &View<'_>) -> Vec<Vec<Value>> {
     })
 }
 
+fn applier_status_by_coordinator(v: &View<'_>) -> Vec<Vec<Value>> {
+    let zone = v.zone();
+    let facts = v.instance.replica_facts();
+    // Where one applies by himself there is none.
+    let facts = facts.iter().filter(|f| f.coordinated);
+    facts
+        .map(|f| {
+            let mut row = vec![text(""), Value::Null, on(f.applying)];
+            row.extend(failure(&f.applier_failure, zone));
+            row
+        })
+        .collect()
+}
+
 fn applier_status_by_worker(v: &View<'_>) -> Vec<Vec<Value>> {
     let zone = v.zone();
-    one(v, |f| {
-        let mut row = vec![text(""), uint(1), Value::Null, on(f.applying)];
-        row.extend(failure(&f.applier_failure, zone));
-        row.extend([text(""), text(&f.applying_gtid)]);
-        row
-    })
+    let facts = v.instance.replica_facts();
+    let workers = facts.iter().flat_map(|f| &f.workers);
+    workers
+        .zip(1..)
+        .map(|(w, id)| {
+            let mut row = vec![text(""), uint(id), Value::Null, on(w.runs)];
+            row.extend(failure(&w.failure, zone));
+            row.extend([text(&w.applied), text(&w.applying)]);
+            row
+        })
+        .collect()
 }
 
 /// The tables of `performance_schema` in this file.
@@ -163,7 +182,7 @@ pub(super) const SPECS: &[Spec] = &[
         name: "replication_applier_status_by_coordinator",
         columns: "CHANNEL_NAME v64, THREAD_ID U?, SERVICE_STATE v3, LAST_ERROR_NUMBER i, LAST_ERROR_MESSAGE v1024, \
             LAST_ERROR_TIMESTAMP t6",
-        rows: no_rows,
+        rows: applier_status_by_coordinator,
     },
     Spec {
         name: "replication_applier_status_by_worker",

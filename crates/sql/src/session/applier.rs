@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use engine::Committing;
 use types::gtid::Origin;
 use types::{CollationId, Isolation, SqlError};
 
@@ -66,6 +67,15 @@ impl Session {
     /// # Errors
     /// What the log fails with.
     pub async fn commit_applied(&mut self) -> Result<(), SqlError> {
+        let committing = self.commit_applied_in_memory().await?;
+        self.wait_applied(committing).await
+    }
+
+    /// Commits it, up to the wait until it is durable: [`wait_applied`](Self::wait_applied) is to follow.
+    ///
+    /// # Errors
+    /// What the log fails with.
+    pub async fn commit_applied_in_memory(&mut self) -> Result<Committing, SqlError> {
         let named = self.facts.origin.is_some_and(|o| o.gtid.is_some());
         if named && self.engine.events_len() == 0 {
             let around = (&self.facts, &self.vars);
@@ -74,9 +84,35 @@ impl Session {
                 told.log().nothing(&mut self.engine, &told);
             }
         }
-        let done = self.engine.commit().await;
+        let done = self.engine.commit_in_memory().await;
         self.engine.end_writing();
         done
+    }
+
+    /// Waits until a commit is durable.
+    ///
+    /// # Errors
+    /// 1180: the log cannot be written.
+    pub async fn wait_applied(&self, committing: Committing) -> Result<(), SqlError> {
+        self.engine.wait_durable(committing).await
+    }
+
+    /// The place that what follows has in the order of commits; `None`: none.
+    pub fn stand_in_order(&mut self, number: Option<u64>) {
+        self.engine.stand_in_order(number);
+    }
+
+    /// Waits until all before it in the order have committed.
+    ///
+    /// # Errors
+    /// 1213: one of them wants what is locked here; the transaction was rolled back. 1317 when killed.
+    pub async fn wait_turn(&mut self) -> Result<(), SqlError> {
+        self.engine.wait_turn().await
+    }
+
+    /// The next one's turn begins.
+    pub fn pass_turn(&mut self) {
+        self.engine.pass_turn();
     }
 
     /// Undoes it.

@@ -2,6 +2,7 @@
 
 mod guards;
 mod model;
+mod order;
 mod rules;
 mod threads;
 mod turns;

@@ -1,0 +1,143 @@
+//! The applier's thread: begins a stream, applies what comes by itself or at the head of several workers, and begins anew where others were in the way.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use base::block_on;
+use sql::Session;
+use types::SqlError;
+use types::error::codes;
+
+use super::applier::Applier;
+use super::crew::Crew;
+use super::kinds::is_temporary;
+use super::leader::Leader;
+use super::place::Place;
+use super::state::Shared;
+use super::stopped::Stopped;
+use super::{store, worker};
+
+/// The applier's thread.
+pub(super) fn run(shared: &Shared) {
+    let ended = block_on(run_to_end(shared));
+    let mut s = shared.state();
+    if let Err(e) = ended {
+        let failure = shared.failure(e.code, e.message);
+        if !s.coordinated
+            && let Some(w) = s.workers.first_mut()
+        {
+            w.failure = failure.clone();
+        }
+        s.applier_failure = failure;
+    }
+    s.end_workers();
+    s.applier_runs = false;
+    s.applier_state = "";
+    s.until = None;
+    s.delayed_until = None;
+    drop(s);
+    shared.ended.fire();
+}
+
+async fn run_to_end(shared: &Shared) -> Result<(), SqlError> {
+    let id = shared.instance.next_connection_id();
+    let mut session = Session::of_the_applier(&shared.instance, id);
+    let outcome = run_session(shared, &mut session).await;
+    session.close().await;
+    outcome
+}
+
+async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlError> {
+    let mut tries = 0u64;
+    // As it was when the applier began: a change holds for the next one.
+    let workers = shared.variable("replica_parallel_workers");
+    let workers = usize::try_from(workers).unwrap_or(1).max(1);
+    loop {
+        let Some((_, place)) = store::read(session).await? else {
+            return Err(SqlError::fixed(codes::ER_BAD_REPLICA));
+        };
+        {
+            let mut s = shared.state();
+            s.place = place.clone();
+            s.begin_workers(workers);
+            s.coordinated = workers > 1;
+        }
+        shared.begin_stream(place.clone());
+        let (outcome, applied) = match workers {
+            1 => alone(shared, place).await?,
+            _ => with_workers(shared, place, workers),
+        };
+        if applied {
+            tries = 0;
+        }
+        match outcome {
+            // Another stream is wanted.
+            Ok(()) => {}
+            Err(Stopped::Asked | Stopped::Until) => return Ok(()),
+            Err(Stopped::GivenUp(e)) => return Err(e),
+            Err(Stopped::Failed(e)) => {
+                tries += 1;
+                let most = shared.variable("replica_transaction_retries");
+                let stopping = shared.queue.is_taking_stopped();
+                if !is_temporary(&e) || tries > most || stopping {
+                    return Err(e);
+                }
+                shared.state().retries += 1;
+            }
+        }
+    }
+}
+
+/// One session applies all. The second: whether it has applied a transaction.
+async fn alone(shared: &Shared, place: Place) -> Result<(Result<(), Stopped>, bool), SqlError> {
+    // A session of its own each time: nothing of what was tried before is left in it.
+    let mut applier = Applier::new(shared, place, None)?;
+    let done = applier.apply_all().await;
+    applier.end().await?;
+    Ok(done)
+}
+
+/// Whatever becomes of the leader, the workers end.
+struct End<'c>(&'c Crew);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.end();
+        }
+    }
+}
+
+/// Several apply at once. The second: whether a transaction was applied.
+fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), Stopped>, bool) {
+    shared.instance.engine().begin_commit_order();
+    let limit = shared.variable("replica_pending_jobs_size_max");
+    let crew = Crew::new(workers, limit);
+    let outcome = thread::scope(|scope| {
+        let _end = End(&crew);
+        for i in 0..workers {
+            let crew = &crew;
+            let work = move || {
+                let whole = AssertUnwindSafe(|| worker::run(shared, crew, i));
+                if catch_unwind(whole).is_err() {
+                    worker::fell(shared, crew);
+                }
+            };
+            let name = format!("replica-worker-{}", i + 1);
+            let spawned = thread::Builder::new().name(name).spawn_scoped(scope, work);
+            if spawned.is_err() {
+                crew.end();
+                return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES).into());
+            }
+        }
+        let outcome = Leader::new(shared, &crew, place).lead();
+        // Who has a transaction finishes it.
+        crew.close();
+        outcome
+    });
+    let applied = crew.done() > 0;
+    match crew.failure() {
+        Some(why) => (Err(why), applied),
+        None => (outcome, applied),
+    }
+}

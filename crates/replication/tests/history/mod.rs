@@ -1,0 +1,440 @@
+//! What a source has done: files of the binary log made by hand, and such as come out of random transactions of several sessions.
+
+#![allow(dead_code, reason = "each test uses some of it")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use base::lock::Mutex;
+use base::mem::{MemDisk, environment};
+use base::{Lsn, SplitMix64, block_on};
+use engine::{Engine, EngineOptions, Interrupt, PagerOptions};
+use replication::changes::Changes;
+use replication::derive::{Settings, State, put_group, put_head};
+use replication::source::{EngineSource, GroupSource};
+use sql::sink::Collector;
+use sql::{Instance, InstanceOptions, Session};
+use sql_expr::vars::GlobalVars;
+use types::gtid::{Gtid, Sid};
+use types::{DataType, IntWidth, SqlError, Value};
+use wire::binlog::column::ColumnType;
+use wire::binlog::control::Transaction;
+use wire::binlog::format::Format;
+use wire::binlog::frame::{Checksum, put_event};
+use wire::binlog::header::{Header, kind};
+use wire::binlog::query::Query;
+use wire::binlog::rows::{self, Change, put_front, put_image};
+use wire::binlog::table_map::{Column, Metadata, TableMap};
+use wire::write::Put;
+
+/// The name of a source whose files are made by hand.
+pub const SID: Sid = Sid([9; 16]);
+
+type Image = Option<[Value; 2]>;
+
+/// A file in the making: definitions, and rows of `d.t (id INT, a VARCHAR(200))`.
+pub struct File {
+    pub bytes: Vec<u8>,
+    checksum: Checksum,
+    sequence: i64,
+    /// What statements depend on; `None`: on all before them.
+    pub clock: Option<i64>,
+}
+
+impl File {
+    pub fn new() -> File {
+        let mut file = File {
+            bytes: wire::binlog::MAGIC.to_vec(),
+            checksum: Checksum::Crc32,
+            sequence: 0,
+            clock: None,
+        };
+        let format = Format::new("8.0.41", 0, Checksum::Crc32);
+        file.event(kind::FORMAT_DESCRIPTION, |out| format.write(out));
+        file
+    }
+
+    fn event(&mut self, kind: u8, fill: impl FnOnce(&mut Vec<u8>)) {
+        let header = Header {
+            timestamp: 1_700_000_000,
+            kind,
+            server_id: 1,
+            next_position: self.bytes.len() as u32,
+            ..Header::default()
+        };
+        put_event(header, self.checksum, &mut self.bytes, fill);
+    }
+
+    fn begin(&mut self, last_committed: i64) {
+        self.sequence += 1;
+        let t = Transaction {
+            gtid: Some(Gtid {
+                sid: SID,
+                number: self.sequence as u64,
+            }),
+            statements: true,
+            last_committed,
+            sequence_number: self.sequence,
+            original_commit_micros: 0,
+            immediate_commit_micros: 0,
+            length: 0,
+            original_version: 80_041,
+            immediate_version: 80_041,
+        };
+        self.event(kind::GTID, |out| t.write(out));
+    }
+
+    fn query(&mut self, statement: &str) {
+        let query = Query {
+            database: b"d",
+            statement: statement.as_bytes(),
+            ..Query::default()
+        };
+        self.event(kind::QUERY, |out| query.write(out));
+    }
+
+    /// A statement that commits by itself.
+    pub fn statement(&mut self, statement: &str) {
+        self.begin(self.clock.unwrap_or(self.sequence));
+        self.query(statement);
+    }
+
+    fn rows(&mut self, change: Change, rows: &[(Image, Image)]) {
+        let map = map();
+        self.event(kind::TABLE_MAP, |out| map.write(Metadata::Minimal, out));
+        let all = [true, true];
+        let after = (change == Change::Update).then_some(&all[..]);
+        self.event(change.kind(), |out| {
+            put_front(map.id, rows::flag::STATEMENT_END, &all, after, out);
+            for image in rows.iter().flat_map(|(a, b)| [a, b]).flatten() {
+                let value = |c: usize| image[c].as_ref();
+                put_image(&map, &all, value, out).expect("values of their types");
+            }
+        });
+    }
+
+    fn insert(&mut self, rows: &[(i64, String)]) {
+        let rows: Vec<_> = rows.iter().map(|(n, a)| (None, row(*n, a))).collect();
+        self.rows(Change::Write, &rows);
+    }
+
+    fn commit(&mut self) {
+        self.event(kind::XID, |out| out.put_u64(1));
+    }
+
+    /// A transaction that inserts rows.
+    pub fn inserts(&mut self, last_committed: i64, rows: &[(i64, String)]) {
+        self.inserts_in_events(last_committed, &[rows.to_vec()]);
+    }
+
+    /// The same with several events.
+    pub fn inserts_in_events(&mut self, last_committed: i64, events: &[Vec<(i64, String)>]) {
+        self.begin(last_committed);
+        self.query("BEGIN");
+        events.iter().for_each(|rows| self.insert(rows));
+        self.commit();
+    }
+
+    /// A transaction that does not go on.
+    pub fn half_a_transaction(&mut self, rows: &[(i64, String)]) {
+        self.begin(0);
+        self.query("BEGIN");
+        self.insert(rows);
+    }
+
+    /// A transaction that changes rows: number, what was there, what is there.
+    pub fn updates(&mut self, last_committed: i64, rows: &[(i64, String, String)]) {
+        self.begin(last_committed);
+        self.query("BEGIN");
+        let one = |(n, a, b): &(i64, String, String)| (row(*n, a), row(*n, b));
+        let rows: Vec<_> = rows.iter().map(one).collect();
+        self.rows(Change::Update, &rows);
+        self.commit();
+    }
+}
+
+fn map() -> TableMap {
+    let column = |ty: DataType| Column {
+        ty: ColumnType::of(&ty).expect("a type"),
+        nullable: true,
+        unsigned: false,
+        collation: None,
+        name: Vec::new(),
+        members: Vec::new(),
+        visible: true,
+    };
+    TableMap {
+        id: 5,
+        database: b"d".to_vec(),
+        table: b"t".to_vec(),
+        columns: vec![
+            column(DataType::int(IntWidth::Int, false)),
+            column(DataType::VarBinary(800)),
+        ],
+        primary_key: Vec::new(),
+    }
+}
+
+fn row(id: i64, text: &str) -> Image {
+    Some([Value::Int(id), Value::Bytes(text.as_bytes().to_vec())])
+}
+
+/// A file of the binary log, and what its source had in the end.
+pub struct Made {
+    pub file: Vec<u8>,
+    /// Each table with its rows, in the order of their texts.
+    pub tables: Vec<(String, Vec<String>)>,
+}
+
+/// A source that is at work.
+pub struct History {
+    pub instance: Arc<Instance>,
+    engine: Arc<Engine>,
+    from: Lsn,
+    clients: Vec<Session>,
+    running: Running,
+}
+
+/// The statement that runs: since when, and how it is killed.
+type Running = Arc<Mutex<Option<(Instant, Arc<Interrupt>)>>>;
+
+/// Kills what waits.
+fn watch(running: &Running) {
+    const LONGEST: Duration = Duration::from_millis(40);
+    let running = Arc::downgrade(running);
+    std::thread::spawn(move || {
+        while let Some(running) = running.upgrade() {
+            if let Some((since, interrupt)) = &*running.lock()
+                && since.elapsed() > LONGEST
+            {
+                interrupt.kill_query();
+            }
+            drop(running);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+}
+
+/// Tables whose rows meet by nothing but their primary keys.
+pub const PLAIN: &[&str] = &[
+    "CREATE TABLE p (id INT PRIMARY KEY, a INT, s VARCHAR(60))",
+    "CREATE TABLE q (k VARCHAR(20), n INT, a INT, PRIMARY KEY (k, n))",
+];
+
+/// Tables whose rows meet by all there is.
+pub const RICH: &[&str] = &[
+    "CREATE TABLE u (id INT PRIMARY KEY, a INT UNIQUE, b VARCHAR(10), c INT, UNIQUE KEY b (b), KEY c (c))",
+    "CREATE TABLE w (a INT UNIQUE, b INT, s VARCHAR(20))",
+    "CREATE TABLE n (a INT, s VARCHAR(20))",
+    "CREATE TABLE parent (id INT PRIMARY KEY, s VARCHAR(20))",
+    "CREATE TABLE child (id INT PRIMARY KEY, parent INT, s VARCHAR(20), \
+     FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE ON UPDATE CASCADE)",
+];
+
+impl History {
+    /// One with tables, and so many sessions.
+    pub fn new(tables: &[&str], sessions: usize) -> History {
+        let environment = environment(Arc::new(MemDisk::default()));
+        let options = EngineOptions {
+            pager: PagerOptions {
+                pool_bytes: 16 << 20,
+                log_capacity_bytes: 64 << 20,
+                log_buffer_bytes: 4 << 20,
+                ..PagerOptions::default()
+            },
+            keep_log: true,
+            ..EngineOptions::default()
+        };
+        let engine = block_on(Engine::open(
+            environment.clone(),
+            Path::new("/data"),
+            options,
+        ));
+        let engine = engine.expect("an engine");
+        let (globals, options) = (Arc::new(GlobalVars::new()), InstanceOptions::default());
+        let instance = Instance::open(engine.clone(), &environment, globals, options);
+        let instance = block_on(instance).expect("an instance");
+        instance.log_changes_in(Changes::new(&engine));
+        let from = engine.end_of_groups().from;
+        let mut history = History {
+            instance,
+            engine,
+            from,
+            clients: Vec::new(),
+            running: Running::default(),
+        };
+        history.add_client();
+        history.run(0, "CREATE DATABASE d");
+        for t in tables {
+            history.run(
+                0,
+                &format!("CREATE TABLE d.{}", &t["CREATE TABLE ".len()..])
+                    .replace("REFERENCES ", "REFERENCES d."),
+            );
+        }
+        history.run(0, "USE d");
+        while history.clients.len() < sessions {
+            history.add_client();
+            let last = history.clients.len() - 1;
+            history.run(last, "USE d");
+        }
+        watch(&history.running);
+        history
+    }
+
+    fn add_client(&mut self) {
+        let id = self.instance.next_connection_id();
+        let client = Session::new(&self.instance, "root", "localhost", id);
+        self.clients.push(client);
+    }
+
+    /// Runs a statement. One thread runs all sessions: what waits for another of them is killed.
+    pub fn attempt(&mut self, client: usize, sql: &str) -> Result<(), SqlError> {
+        *self.running.lock() = Some((Instant::now(), self.clients[client].interrupt()));
+        let mut sink = Collector::new();
+        let done = block_on(self.clients[client].execute(sql.as_bytes(), &mut sink));
+        *self.running.lock() = None;
+        done
+    }
+
+    /// Runs a statement that goes well.
+    pub fn run(&mut self, client: usize, sql: &str) {
+        self.attempt(client, sql)
+            .unwrap_or_else(|e| panic!("{sql}: {e}"));
+    }
+
+    /// What it has done, as a file.
+    pub fn file(&mut self) -> Vec<u8> {
+        self.run(0, "CREATE DATABASE the_end");
+        let settings = Settings {
+            server_id: 1,
+            sid: Sid([7; 16]),
+            version: 80_041,
+            version_text: "8.0.41".to_owned(),
+            checksum: Checksum::Crc32,
+            gtids: true,
+            max_size: u64::MAX,
+            history: 25_000,
+        };
+        let mut state = State::new(settings, Lsn(1));
+        let mut file = Vec::new();
+        put_head(&mut state, 0, &mut file);
+        let mut source = EngineSource::new(&self.engine, self.from, Lsn::NONE);
+        loop {
+            let group = block_on(source.next()).expect("a group").expect("a group");
+            let text = String::from_utf8_lossy(&group.bytes);
+            if text.contains("CREATE DATABASE the_end") {
+                return file;
+            }
+            put_group(&mut state, &group.bytes, group.txid, &mut file).expect("a group");
+        }
+    }
+
+    /// So many random transactions of four sessions, also of tables that are [`RICH`]; with those, definitions are changed as well.
+    pub fn random(seed: u64, transactions: usize, rich: bool) -> Made {
+        let all = [PLAIN, RICH].concat();
+        let tables = if rich { &all[..] } else { PLAIN };
+        let mut history = History::new(tables, 4);
+        let mut r = SplitMix64::stream(seed, 99);
+        let mut open = [false; 4];
+        let mut done = 0;
+        while done < transactions {
+            let client = r.below(4) as usize;
+            let sql = match r.below(10) {
+                0..=2 if !open[client] => {
+                    open[client] = true;
+                    "BEGIN".to_owned()
+                }
+                0..=2 => {
+                    open[client] = false;
+                    if r.one_in(8) { "ROLLBACK" } else { "COMMIT" }.to_owned()
+                }
+                3 if rich && r.one_in(12) && !open.contains(&true) => definition(&mut r),
+                _ => change(&mut r, rich),
+            };
+            // Duplicates and their like are part of it.
+            let outcome = history.attempt(client, &sql);
+            if outcome.is_err_and(|e| e.code == 1213) {
+                open[client] = false;
+            }
+            done += usize::from(!open[client]);
+        }
+        for client in 0..4 {
+            history.run(client, "COMMIT");
+        }
+        let file = history.file();
+        let tables = history.tables();
+        block_on(history.engine.abandon());
+        Made { file, tables }
+    }
+
+    fn tables(&mut self) -> Vec<(String, Vec<String>)> {
+        let mut rows = |sql: &str| {
+            let mut sink = Collector::new();
+            block_on(self.clients[0].execute(sql.as_bytes(), &mut sink)).expect(sql);
+            sink.results.pop().map(|r| r.rows).unwrap_or_default()
+        };
+        let names = rows(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'd' ORDER BY 1",
+        );
+        let mut all = Vec::new();
+        for name in names {
+            let Value::Str(name, _) = &name[0] else {
+                panic!("{name:?}");
+            };
+            let name = String::from_utf8_lossy(name).into_owned();
+            let found = rows(&format!("SELECT * FROM d.`{name}`"));
+            let mut found: Vec<String> = found.iter().map(|r| format!("{r:?}")).collect();
+            found.sort();
+            all.push((name, found));
+        }
+        all
+    }
+}
+
+fn definition(r: &mut SplitMix64) -> String {
+    let table = ["p", "q", "u", "n"][r.below(4) as usize];
+    match r.below(5) {
+        0 => format!("ALTER TABLE {table} ADD COLUMN more{} INT", r.below(4)),
+        1 => format!("ALTER TABLE {table} DROP COLUMN more{}", r.below(4)),
+        2 => format!("TRUNCATE TABLE {table}"),
+        3 => format!(
+            "CREATE TABLE IF NOT EXISTS extra{} (a INT PRIMARY KEY)",
+            r.below(2)
+        ),
+        _ => format!("DROP TABLE IF EXISTS extra{}", r.below(2)),
+    }
+}
+
+/// A change of some rows.
+pub fn change(r: &mut SplitMix64, rich: bool) -> String {
+    let (n, m) = (r.below(40), r.below(40));
+    let word = r.pick(&["a", "B", "b", "\u{e4}", "c", "d"]).to_string();
+    let null = |r: &mut SplitMix64, v: String| if r.one_in(5) { "NULL".into() } else { v };
+    let a = null(r, m.to_string());
+    match r.below(if rich { 22 } else { 7 }) {
+        0 => format!("INSERT INTO p VALUES ({n}, {m}, '{word}')"),
+        1 => format!("REPLACE INTO p (id, a, s) VALUES ({n}, {m}, '{word}'), ({m}, {n}, 'x')"),
+        2 => format!("UPDATE p SET a = a + 1 WHERE id = {n}"),
+        3 => format!("UPDATE p SET id = id + 1 WHERE id = {n}"),
+        4 => format!("DELETE FROM p WHERE id BETWEEN {n} AND {n} + 2"),
+        5 => format!("REPLACE INTO q (k, n, a) VALUES ('{word}', {n}, {m})"),
+        6 => format!("UPDATE q SET a = a + 1 WHERE k = '{word}' AND n = {n}"),
+        7 => format!("INSERT INTO u (id, a, b, c) VALUES ({n}, {a}, '{word}{m}', 1)"),
+        8 => format!("UPDATE u SET a = {a} WHERE id = {n}"),
+        9 => format!("UPDATE u SET b = '{word}{m}' WHERE id = {n}"),
+        10 => format!("DELETE FROM u WHERE id = {n}"),
+        11 => format!("REPLACE INTO u (id, a, b) VALUES ({n}, {a}, '{word}')"),
+        12 => format!("INSERT INTO w VALUES ({a}, {n}, '{word}')"),
+        13 => format!("UPDATE w SET a = {a} WHERE a = {n}"),
+        14 => format!("DELETE FROM w WHERE a = {n} OR a IS NULL"),
+        15 => format!("INSERT INTO n VALUES ({n}, '{word}'), ({n}, '{word}')"),
+        16 => format!("UPDATE n SET s = '{word}' WHERE a = {n} LIMIT 1"),
+        17 => format!("DELETE FROM n WHERE a = {n} LIMIT 1"),
+        18 => format!("INSERT INTO parent VALUES ({n}, '{word}')"),
+        19 => format!("INSERT INTO child VALUES ({n}, {a}, '{word}')"),
+        20 => format!("UPDATE parent SET id = {m} WHERE id = {n}"),
+        _ => format!("DELETE FROM parent WHERE id = {n}"),
+    }
+}

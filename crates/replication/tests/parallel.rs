@@ -1,0 +1,397 @@
+//! Several workers apply what a source has done at once: the same rows come out as with one, whatever ends the server in between, and commits are seen in
+//! the source's order.
+
+mod history;
+mod scripted;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use base::mem::MemDisk;
+use base::{SplitMix64, block_on};
+use history::{History, Made};
+use replication::replica::ReplicaServer;
+use scripted::{begin, number, run, serve, server, settled};
+use sql::Instance;
+use sql::context::replica::{Replica, ReplicaFacts};
+
+/// Makes a server with so many workers.
+fn with_workers(instance: &Arc<Instance>, workers: u32) {
+    run(
+        instance,
+        &format!("SET GLOBAL replica_parallel_workers = {workers}"),
+    );
+}
+
+/// All rows of all tables, as a checksum does not show where they differ.
+fn tables(instance: &Arc<Instance>) -> Vec<(String, Vec<String>)> {
+    let names = run(
+        instance,
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'd' ORDER BY 1",
+    );
+    let name = |r: &Vec<types::Value>| match &r[0] {
+        types::Value::Str(b, _) => String::from_utf8_lossy(b).into_owned(),
+        other => panic!("{other:?}"),
+    };
+    let all = names.iter().map(name).map(|t| {
+        let rows = run(instance, &format!("SELECT * FROM d.`{t}`"));
+        let mut rows: Vec<String> = rows.iter().map(|r| format!("{r:?}")).collect();
+        rows.sort();
+        (t, rows)
+    });
+    all.collect()
+}
+
+fn failures(facts: &ReplicaFacts) -> String {
+    let mut all = format!(
+        "{}\n{}",
+        facts.applier_failure.message, facts.receiver_failure.message
+    );
+    for w in &facts.workers {
+        all += &w.failure.message;
+    }
+    all.trim().to_owned()
+}
+
+/// Applies a file with so many workers, and with as many ends of the server in between; gives what is there then.
+fn applied(made: &Made, workers: u32, ends: u64, seed: u64) -> (Vec<(String, Vec<String>)>, u64) {
+    let port = serve("8.0.41", made.file.clone());
+    let mut r = SplitMix64::stream(seed, u64::from(workers));
+    let mut disk = Arc::new(MemDisk::default());
+    let mut retries = 0;
+    for life in 0..=ends {
+        let (engine, instance) = server(&disk);
+        with_workers(&instance, workers);
+        let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+        if life == 0 {
+            begin(&instance, port);
+        } else {
+            // It runs again by itself; a stop in the middle loses nothing either.
+            run(&instance, "STOP REPLICA");
+            run(&instance, "START REPLICA");
+        }
+        if life == ends {
+            let facts = settled(&replica, made.file.len());
+            assert_eq!(failures(&facts), "", "{workers} workers, seed {seed}");
+            retries += facts.retries;
+            block_on(replica.stop());
+            let there = tables(&instance);
+            drop(replica);
+            block_on(engine.close()).expect("the end");
+            return (there, retries);
+        }
+        // Some more of it, and then the power fails.
+        let from = replica.facts().expect("a source").applied.position;
+        let to = from + r.below(2 * made.file.len() as u64 / (ends + 1));
+        let until = Instant::now() + Duration::from_secs(20);
+        loop {
+            let facts = replica.facts().expect("a source");
+            if facts.applied.position >= to.min(made.file.len() as u64) {
+                break;
+            }
+            assert_eq!(failures(&facts), "", "{workers} workers, seed {seed}");
+            assert!(Instant::now() < until, "{facts:?}");
+            std::thread::yield_now();
+        }
+        let left = Arc::new(disk.crash(r.one_in(2)));
+        retries += replica.facts().expect("a source").retries;
+        block_on(replica.stop());
+        drop(replica);
+        block_on(engine.abandon());
+        disk = left;
+    }
+    unreachable!()
+}
+
+#[test]
+fn several_leave_what_one_leaves_whatever_ends_the_server() {
+    for seed in 0..4 {
+        let made = History::random(seed, 250, true);
+        let (one, _) = applied(&made, 1, 2, seed);
+        assert_eq!(one, made.tables, "seed {seed}");
+        for workers in [2, 8] {
+            let (several, _) = applied(&made, workers, 4, seed);
+            assert_eq!(several, made.tables, "seed {seed}, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn what_the_source_says_of_dependencies_is_enough() {
+    // Rows of tables with a primary key alone: nobody is in anybody's way but by those.
+    for seed in 10..13 {
+        let made = History::random(seed, 300, false);
+        let (several, retries) = applied(&made, 8, 0, seed);
+        assert_eq!(several, made.tables, "seed {seed}");
+        assert_eq!(retries, 0, "seed {seed}");
+    }
+}
+
+/// A replica of a file that was made by hand, once it has come to an end.
+fn replica_of(
+    file: &history::File,
+    workers: u32,
+) -> (Arc<Instance>, Arc<ReplicaServer>, ReplicaFacts) {
+    let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+    with_workers(&instance, workers);
+    let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+    begin(&instance, serve("8.0.41", file.bytes.clone()));
+    let facts = settled(&replica, file.bytes.len());
+    (instance, replica, facts)
+}
+
+#[test]
+fn commits_are_seen_in_the_sources_order() {
+    let mut file = history::File::new();
+    file.statement("CREATE DATABASE d");
+    file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
+    let mut r = SplitMix64::stream(7, 1);
+    for n in 1..=400 {
+        // None depends on another; some take long.
+        let more = if r.one_in(10) { r.below(60) } else { 0 };
+        let mut rows = vec![(n, "x".to_owned())];
+        rows.extend((0..more as i64).map(|m| (n * 1000 + m, "y".repeat(150))));
+        file.inserts(2, &rows);
+    }
+    let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+    with_workers(&instance, 8);
+    let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+    let over = AtomicBool::new(false);
+    let looks = std::thread::scope(|scope| {
+        let looks = scope.spawn(|| {
+            let (mut looks, mut between) = (0, 0);
+            while !over.load(Ordering::SeqCst) {
+                let seen = run(
+                    &instance,
+                    "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'd'",
+                );
+                if format!("{:?}", seen[0][0]) == "Int(0)" {
+                    continue;
+                }
+                let sql =
+                    "SELECT COUNT(*) - COALESCE(MAX(id), 0), MAX(id) FROM d.t WHERE id <= 400";
+                let row = run(&instance, sql).remove(0);
+                assert_eq!(
+                    format!("{:?}", row[0]),
+                    "Int(0)",
+                    "a later one was seen first: {row:?}"
+                );
+                looks += 1;
+                if !matches!(row[1], types::Value::Null | types::Value::Int(400)) {
+                    between += 1;
+                }
+            }
+            (looks, between)
+        });
+        begin(&instance, serve("8.0.41", file.bytes.clone()));
+        let facts = settled(&replica, file.bytes.len());
+        over.store(true, Ordering::SeqCst);
+        assert_eq!(failures(&facts), "");
+        looks.join().expect("the one who looks")
+    });
+    assert!(looks.1 > 0, "nobody has looked in between: {looks:?}");
+    assert_eq!(
+        number(&instance, "SELECT COUNT(*) FROM d.t WHERE id <= 400"),
+        400
+    );
+    block_on(replica.stop());
+}
+
+#[test]
+fn a_later_one_that_is_in_the_way_gives_way_at_once() {
+    for _ in 0..5 {
+        let mut file = history::File::new();
+        file.statement("CREATE DATABASE d");
+        file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
+        let rows: Vec<_> = (1..=500).map(|n| (n, "x".to_owned())).collect();
+        file.inserts(2, &rows);
+        // The first changes all rows, the last of them last; the others come to it sooner, as the source says they may.
+        let all: Vec<_> = (1..=500)
+            .map(|n| (n, "x".to_owned(), "first".to_owned()))
+            .collect();
+        file.updates(3, &all);
+        let one = |from: &str, to: &str| vec![(500, from.to_owned(), to.to_owned())];
+        file.updates(3, &one("first", "second"));
+        file.updates(3, &one("second", "third"));
+        file.inserts(3, &[(1000, "behind".to_owned())]);
+        let begun = Instant::now();
+        let (instance, replica, facts) = replica_of(&file, 8);
+        assert_eq!(failures(&facts), "");
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            begun.elapsed()
+        );
+        assert_eq!(
+            number(&instance, "SELECT COUNT(*) FROM d.t WHERE a = 'first'"),
+            499
+        );
+        assert_eq!(
+            number(
+                &instance,
+                "SELECT COUNT(*) FROM d.t WHERE id = 500 AND a = 'third'"
+            ),
+            1
+        );
+        assert!(facts.retries > 0, "nobody was in the way");
+        block_on(replica.stop());
+    }
+}
+
+#[test]
+fn definitions_are_beside_nothing() {
+    let mut file = history::File::new();
+    file.statement("CREATE DATABASE d");
+    file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
+    for n in 0..40 {
+        for m in 0..5 {
+            file.inserts(0, &[(n * 10 + m, "x".to_owned())]);
+        }
+        // A source that knows nothing of it says that it depends on nobody, nor anybody on it.
+        file.clock = Some(0);
+        match n % 4 {
+            0 => file.statement("ALTER TABLE t ADD COLUMN b INT, ALGORITHM=COPY"),
+            1 => file.statement("ALTER TABLE t ADD KEY k (a)"),
+            2 => file.statement("ALTER TABLE t DROP KEY k"),
+            _ => file.statement("ALTER TABLE t DROP COLUMN b"),
+        }
+    }
+    let (instance, replica, facts) = replica_of(&file, 8);
+    assert_eq!(failures(&facts), "");
+    assert_eq!(facts.retries, 0);
+    assert_eq!(number(&instance, "SELECT COUNT(*) FROM d.t"), 200);
+    block_on(replica.stop());
+}
+
+#[test]
+fn the_first_that_fails_stops_all_and_nothing_behind_it_is_there() {
+    let mut file = history::File::new();
+    file.statement("CREATE DATABASE d");
+    file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
+    for n in 1..=30 {
+        file.inserts(2, &[(n, "x".to_owned())]);
+    }
+    file.updates(2, &[(77, "none".to_owned(), "nothing".to_owned())]);
+    for n in 31..=60 {
+        file.inserts(2, &[(n, "x".to_owned())]);
+    }
+    let (instance, replica, facts) = replica_of(&file, 8);
+    assert!(!facts.applying);
+    assert_eq!(facts.applier_failure.number, 1032, "{facts:?}");
+    let text = &facts.applier_failure.message;
+    assert!(text.starts_with("Coordinator stopped because there were error(s) in the worker(s)."));
+    assert_eq!(number(&instance, "SELECT COUNT(*) FROM d.t"), 30);
+    assert_eq!(number(&instance, "SELECT MAX(id) FROM d.t"), 30);
+    let count = |of: &str| {
+        let sql =
+            format!("SELECT COUNT(*) FROM performance_schema.replication_applier_status_by_{of}");
+        number(&instance, &sql)
+    };
+    assert_eq!(count("worker"), 8);
+    assert_eq!(count("worker WHERE service_state = 'OFF'"), 8);
+    assert_eq!(count("worker WHERE last_error_number = 1032"), 1);
+    assert_eq!(
+        count("coordinator WHERE last_error_number = 1032 AND service_state = 'OFF'"),
+        1
+    );
+    // It goes on exactly there.
+    run(&instance, "INSERT INTO d.t VALUES (77, 'none')");
+    run(&instance, "START REPLICA SQL_THREAD");
+    let facts = settled(&replica, file.bytes.len());
+    assert_eq!(failures(&facts), "");
+    assert_eq!(number(&instance, "SELECT COUNT(*) FROM d.t"), 61);
+    block_on(replica.stop());
+}
+
+#[test]
+fn it_ends_where_it_is_to_end() {
+    let mut file = history::File::new();
+    file.statement("CREATE DATABASE d");
+    file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
+    for n in 1..=100 {
+        file.inserts(2, &[(n, "x".to_owned())]);
+    }
+    let sid = history::SID;
+    let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+    with_workers(&instance, 8);
+    let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+    begin(&instance, serve("8.0.41", file.bytes.clone()));
+    run(&instance, "STOP REPLICA SQL_THREAD");
+    let there = number(
+        &instance,
+        "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'd'",
+    );
+    if there == 1 {
+        // What it has begun it has finished, and the place is behind that.
+        let rows = number(&instance, "SELECT COUNT(*) FROM d.t");
+        let last = if rows == 0 {
+            "1-2".to_owned()
+        } else {
+            format!("1-{}", rows + 2)
+        };
+        let facts = replica.facts().expect("a source");
+        assert_eq!(facts.executed_gtids, format!("{sid}:{last}"));
+    }
+    let ends = |sql: &str| {
+        run(&instance, sql);
+        let until = Instant::now() + Duration::from_secs(20);
+        while replica.facts().expect("a source").applying {
+            assert!(Instant::now() < until, "{sql}: it goes on");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        failures(&replica.facts().expect("a source"))
+    };
+    let until = format!("START REPLICA SQL_THREAD UNTIL SQL_AFTER_GTIDS = '{sid}:1-92'");
+    assert_eq!(ends(&until), "");
+    assert_eq!(number(&instance, "SELECT MAX(id) FROM d.t"), 90);
+    let until = format!("START REPLICA SQL_THREAD UNTIL SQL_BEFORE_GTIDS = '{sid}:97'");
+    assert_eq!(ends(&until), "");
+    assert_eq!(number(&instance, "SELECT MAX(id) FROM d.t"), 94);
+    assert_eq!(
+        ends("START REPLICA SQL_THREAD UNTIL SQL_AFTER_MTS_GAPS"),
+        ""
+    );
+    assert_eq!(number(&instance, "SELECT MAX(id) FROM d.t"), 94);
+    run(&instance, "SET GLOBAL sql_replica_skip_counter = 2");
+    // The last one is behind everything: it ends there, and does not wait for more.
+    let until = format!("START REPLICA SQL_THREAD UNTIL SQL_AFTER_GTIDS = '{sid}:1-102'");
+    assert_eq!(ends(&until), "");
+    assert_eq!(number(&instance, "SELECT COUNT(*) FROM d.t"), 98);
+    block_on(replica.stop());
+}
+
+#[test]
+fn a_transaction_larger_than_all_the_room_is_applied() {
+    let mut file = history::File::new();
+    file.statement("CREATE DATABASE d");
+    file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
+    for big in 0..4i64 {
+        let rows = |n: i64| (0..400).map(move |m| (big * 10_000 + n * 400 + m, "z".repeat(180)));
+        let events: Vec<Vec<_>> = (0..10).map(|n| rows(n).collect()).collect();
+        file.inserts_in_events(2, &events);
+        for n in 0..6 {
+            file.inserts(2, &[(100_000 + big * 10 + n, "x".to_owned())]);
+        }
+    }
+    // The source has ended within a transaction.
+    file.half_a_transaction(&[(777_777, "half".to_owned())]);
+    file.inserts(0, &[(888_888, "whole".to_owned())]);
+    for workers in [1, 4] {
+        let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+        with_workers(&instance, workers);
+        run(&instance, "SET GLOBAL replica_pending_jobs_size_max = 1024");
+        let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+        begin(&instance, serve("8.0.41", file.bytes.clone()));
+        let facts = settled(&replica, file.bytes.len());
+        assert_eq!(failures(&facts), "", "{workers}");
+        let rows = "SELECT COUNT(*) FROM d.t WHERE id <> 777777";
+        assert_eq!(number(&instance, rows), 4 * 4000 + 24 + 1);
+        assert_eq!(
+            number(&instance, "SELECT COUNT(*) FROM d.t"),
+            4 * 4000 + 24 + 1,
+            "{workers}"
+        );
+        block_on(replica.stop());
+    }
+}
