@@ -125,10 +125,23 @@ fn trial(plan: Options, scratch: &Scratch) -> Outcome<()> {
         totals.rejoined,
         totals.errant
     );
+    ends_unanswered(nodes)
+}
+
+/// A source that ends while a commit waits for replicas, of which none is left, must not answer its client that it was done.
+fn ends_unanswered(mut nodes: Vec<Node>) -> Outcome<()> {
+    let source = nodes.remove(0).server;
     for n in nodes {
         n.server.terminate()?;
     }
-    Ok(())
+    let mut conn = source.connect()?;
+    let waits = std::thread::spawn(move || conn.run("INSERT INTO d.t VALUES (-1, -2, 'the end')"));
+    std::thread::sleep(Duration::from_millis(200));
+    source.terminate()?;
+    match waits.join().map_err(|_| "a client's thread fell")? {
+        Ok(_) => Err("a commit that no replica has was acknowledged at the end".to_owned()),
+        Err(_) => Ok(()),
+    }
 }
 
 /// A server with an empty directory. It is fenced until it is told otherwise, and a replica acknowledges.

@@ -56,30 +56,41 @@ impl Session {
     }
 
     /// Waits until what the statement has committed is on as many replicas as semi-sync wants. Its locks are free by then, and others see it:
-    /// only the answer waits. KILL, the client's going and the server's end are the end of that: the transaction stays committed, which a
-    /// warning says.
+    /// only the answer waits. KILL, the client's going and the server's end are the end of that. The transaction stays committed: after KILL QUERY a
+    /// warning says so. A connection that is to end gets no OK, since nobody knows whether what it has committed will last.
+    ///
+    /// # Errors
+    /// 1317, where the connection was killed.
     #[inline]
-    pub(crate) async fn wait_acknowledged(&mut self, sink: &mut dyn ResultSink) {
+    pub(crate) async fn wait_acknowledged(
+        &mut self,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
         let own = self.engine.take_group_end();
         let told = self.left_group.swap(false, Ordering::Relaxed);
         if (own.is_none() && !told) || self.applier || !self.asks_replicas() {
-            return;
+            return Ok(());
         }
         // In a box, as it is rare.
-        Box::pin(self.wait_for_replicas(own, told, sink)).await;
+        Box::pin(self.wait_for_replicas(own, told, sink)).await
     }
 
-    async fn wait_for_replicas(&mut self, own: Lsn, told: bool, sink: &mut dyn ResultSink) {
+    async fn wait_for_replicas(
+        &mut self,
+        own: Lsn,
+        told: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
         // A change of definitions is committed by a session of its own.
         let lsn = match told {
             true => own.max(self.instance.engine.groups_committed()),
             false => own,
         };
         let Some(log) = self.instance.binary_log.get().cloned() else {
-            return;
+            return Ok(());
         };
         let Some(mut acknowledged) = log.acknowledged(lsn) else {
-            return;
+            return Ok(());
         };
         self.process
             .set_state("Waiting for semi-sync ACK from replica");
@@ -91,12 +102,16 @@ impl Session {
         let waited = unless_killed(&self.engine, either).await;
         drop((gone, acknowledged));
         self.process.set_state("");
-        if waited.is_err() {
+        if let Err(e) = waited {
+            if self.process.interrupt().connection_killed() {
+                return Err(e);
+            }
             let text = "The wait for replicas was interrupted: the transaction is committed here, and may be on no replica";
             let warning = Warning::new(Level::Warning, codes::ER_QUERY_INTERRUPTED, text);
             let max = self.vars.hot().max_error_count;
             self.diagnostics.push(warning, max);
         }
+        Ok(())
     }
 
     /// Tells the client how the statement ended.

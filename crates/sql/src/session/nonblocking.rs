@@ -80,7 +80,8 @@ impl Session {
             Some(commit) => self.engine.wait_durable(commit).await.map(|()| done),
             None => Box::pin(self.end_statement(Ok(done))).await,
         };
-        self.wait_acknowledged(sink).await;
+        let waited = self.wait_acknowledged(sink).await;
+        let outcome = outcome.and_then(|done| waited.map(|()| done));
         self.over(outcome, sink)
     }
 

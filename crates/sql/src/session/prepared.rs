@@ -108,7 +108,8 @@ impl Session {
             }
             None => Box::pin(self.run_slowly(id, params, sink)).await,
         };
-        self.wait_acknowledged(sink).await;
+        let waited = self.wait_acknowledged(sink).await;
+        let outcome = outcome.and_then(|done| waited.map(|()| done));
         let r = self.complete(outcome, false, sink);
         self.end_command();
         r

@@ -44,7 +44,8 @@ impl Session {
             self.begin_statement(Com::Select);
             let outcome = self.run_plan(&plan, &[], sink).await;
             if let Some(outcome) = ExecError::unless_stale(outcome) {
-                self.wait_acknowledged(sink).await;
+                let waited = self.wait_acknowledged(sink).await;
+                let outcome = outcome.and_then(|done| waited.map(|()| done));
                 return self.complete(outcome, false, sink);
             }
         }
@@ -86,7 +87,8 @@ impl Session {
             let outcome = self
                 .run_statement(&statement, text, whole && !lasts, sink)
                 .await;
-            self.wait_acknowledged(sink).await;
+            let waited = self.wait_acknowledged(sink).await;
+            let outcome = outcome.and_then(|done| waited.map(|()| done));
             self.complete(outcome, more, sink)?;
             if !more {
                 return Ok(());

@@ -84,7 +84,7 @@ fn commands() -> Result<(), OptionsError> {
     assert_eq!(run(&["-V"], &[])?.command, Command::Version);
     assert_eq!(
         fault(&["start"], &[]),
-        "unknown command 'start'; there are serve, shell, check, backup, restore, replica (command line)"
+        "unknown command 'start'; there are serve, shell, check, backup, restore, replica, promote, rejoin (command line)"
     );
     assert_eq!(
         fault(&["serve", "now"], &[]),
