@@ -2,7 +2,7 @@
 //! tries new seeds until one fails; the threads of `engine`'s `stress_promises` and tests of `sql` run again and again; a model, and a file of SQL
 //! cases, must pass without its bug and fail with it.
 
-use crate::planted::{BACKUP, BINLOG, CASES, MODELS, SIM, STATEMENTS, STRESS};
+use crate::planted::{BACKUP, BINLOG, CASES, MODELS, REPLICA, SIM, STATEMENTS, STRESS};
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
 use harness::workspace;
@@ -66,7 +66,7 @@ pub struct Options {
     /// Only bugs whose names contain this.
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
-    /// One tool alone: sim, stress, statements, binlog, backup, cases or model.
+    /// One tool alone: sim, stress, statements, binlog, backup, replica, cases or model.
     #[arg(long, default_value = "", hide_default_value = true)]
     by: String,
 }
@@ -89,6 +89,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         ("statements", by_statements),
         ("binlog", by_binlog),
         ("backup", by_backup),
+        ("replica", by_replica),
         ("cases", by_cases),
         ("sim", by_simulator),
     ] {
@@ -217,11 +218,21 @@ fn by_backup(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
     by_tests(plan, rows, ("backup", BACKUP), &of)
 }
 
+fn by_replica(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    for program in ["last_committed", "parallel"] {
+        let its = REPLICA.iter().filter(|r| r.1 == program);
+        let its: Vec<_> = its.map(|(bug, _, test)| (*bug, *test)).collect();
+        let of = ["--package", "replication", "--test", program];
+        by_tests(plan, rows, ("replica", &its), &of)?;
+    }
+    Ok(())
+}
+
 /// Runs the tests of one program, each with its bug, until they fail.
 fn by_tests(
     plan: &Plan,
     rows: &mut Vec<Row>,
-    (by, list): (&'static str, &'static [(&str, &str)]),
+    (by, list): (&'static str, &[(&'static str, &'static str)]),
     of: &[&str],
 ) -> Outcome<()> {
     let wanted: Vec<_> = list.iter().filter(|s| plan.wants(s.0)).collect();

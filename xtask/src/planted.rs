@@ -222,6 +222,40 @@ pub const BINLOG: &[(&str, &str)] = &[
     ),
 ];
 
+/// What tests of `replication` with a source and a replica must find: the bug, and the program and the test that fails with it.
+pub const REPLICA: &[(&str, &str, &str)] = &[
+    (
+        "dependency-by-new-values-alone",
+        "last_committed",
+        "no_dependency_is_left_out",
+    ),
+    (
+        "dependency-by-primary-keys-alone",
+        "last_committed",
+        "no_dependency_is_left_out",
+    ),
+    (
+        "replica-commit-out-of-order",
+        "parallel",
+        "commits_are_seen_in_the_sources_order",
+    ),
+    (
+        "replica-definition-beside-others",
+        "parallel",
+        "definitions_are_beside_nothing",
+    ),
+    (
+        "replica-place-apart-from-rows",
+        "parallel",
+        "several_leave_what_one_leaves_whatever_ends_the_server",
+    ),
+    (
+        "replica-transaction-begun-too-early",
+        "parallel",
+        "what_the_source_says_of_dependencies_is_enough",
+    ),
+];
+
 /// What the SQL cases must find: the bug, and the file of cases that fails with it.
 pub const CASES: &[(&str, &str)] = &[
     ("cascade-skipped-at-a-savepoint", "fk_cascade"),
@@ -374,7 +408,8 @@ mod tests {
         let stress = stress.chain(BACKUP).map(|s| s.0);
         let models = MODELS.iter().map(|m| m.0);
         let cases = CASES.iter().map(|c| c.0);
-        let all = sim.chain(stress).chain(models).chain(cases);
+        let replica = REPLICA.iter().map(|r| r.0);
+        let all = sim.chain(stress).chain(models).chain(cases).chain(replica);
         let listed: BTreeSet<String> = all.map(String::from).collect();
         assert_eq!(planted, listed);
     }

@@ -200,7 +200,8 @@ fn commits_are_seen_in_the_sources_order() {
 
 #[test]
 fn a_later_one_that_is_in_the_way_gives_way_at_once() {
-    for _ in 0..5 {
+    let mut gave_way = 0;
+    for _ in 0..20 {
         let mut file = history::File::new();
         file.statement("CREATE DATABASE d");
         file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
@@ -234,9 +235,14 @@ fn a_later_one_that_is_in_the_way_gives_way_at_once() {
             ),
             1
         );
-        assert!(facts.retries > 0, "nobody was in the way");
         block_on(replica.stop());
+        gave_way += facts.retries;
+        if gave_way > 3 {
+            return;
+        }
     }
+    // Whether the later ones come there first is up to the threads.
+    assert!(gave_way > 0, "nobody was in the way");
 }
 
 #[test]

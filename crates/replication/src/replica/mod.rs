@@ -139,6 +139,7 @@ fn fell(shared: &Shared, part: Part) {
         }
         Part::Applier => {
             s.applier_failure = failure;
+            s.end_workers();
             s.applier_runs = false;
         }
     }

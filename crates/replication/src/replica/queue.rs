@@ -78,8 +78,9 @@ pub(super) enum Taken {
 }
 
 impl Queue {
-    /// Begins a stream anew, from there: nothing is queued. Whoever says so applies nothing at that moment.
-    pub fn begin_stream(&self, start: Place) {
+    /// Begins a stream anew, from there: nothing is queued. Whoever says so applies nothing at that moment. Gives its
+    /// number.
+    pub fn begin_stream(&self, start: Place) -> u64 {
         let mut q = self.inner.lock();
         q.events.clear();
         q.bytes = 0;
@@ -87,8 +88,10 @@ impl Queue {
         q.start = start;
         q.given_up = false;
         q.nudged = false;
+        let stream = q.stream;
         drop(q);
         self.changed.notify_all();
+        stream
     }
 
     /// The number of the stream that is wanted.

@@ -183,12 +183,17 @@ impl Receiver<'_> {
         let shared = self.shared;
         let silence = Duration::from_secs(shared.variable("replica_net_timeout").max(1));
         let largest = shared.variable("replica_max_allowed_packet") as usize;
+        let stream = self.stream;
         let mut link = Link::connect(self.source, silence, largest, |socket| {
-            shared.state().socket = Some(socket);
+            shared.state().socket = Some((stream, socket));
         })?;
         // Who has stopped it since has not seen the socket.
         if shared.queue.is_putting_stopped() {
             return Err(End::Stop);
+        }
+        // Likewise who has begun another stream.
+        if shared.queue.stream() != stream {
+            return Err(End::OtherStream);
         }
         self.ask(&mut link, place)?;
         self.connected = true;

@@ -63,8 +63,8 @@ pub(super) struct State {
     pub uuid: String,
     /// Heartbeats: how many, when the last, in microseconds since 1970.
     pub heartbeats: (u64, i64),
-    /// To end what the receiver waits for.
-    pub socket: Option<TcpStream>,
+    /// To end what the receiver waits for; and the stream that it is to get there.
+    pub socket: Option<(u64, TcpStream)>,
 }
 
 /// What they share.
@@ -157,7 +157,7 @@ impl Shared {
 
     /// Ends what the receiver waits for on its socket.
     pub fn shut_socket(&self) {
-        if let Some(socket) = self.state().socket.take() {
+        if let Some((_, socket)) = self.state().socket.take() {
             // It may be shut already.
             let _shut = socket.shutdown(std::net::Shutdown::Both);
         }
@@ -179,7 +179,11 @@ impl Shared {
     /// Asks for another stream of events, from where the applier stands.
     pub fn begin_stream(&self, place: Place) {
         self.acknowledgements.applies_from(&place.log);
-        self.queue.begin_stream(place);
-        self.shut_socket();
+        let stream = self.queue.begin_stream(place);
+        // The receiver may have begun with it already.
+        let older = |(of, _): &(u64, TcpStream)| *of != stream;
+        if self.state().socket.as_ref().is_some_and(older) {
+            self.shut_socket();
+        }
     }
 }
