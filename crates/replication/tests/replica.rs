@@ -1,5 +1,8 @@
 //! A replica beside a scripted source: one that speaks the protocol and serves a file of the binary log, made here or recorded elsewhere.
 
+#[path = "replica/values.rs"]
+mod values;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;

@@ -253,6 +253,11 @@ impl Applier<'_> {
             | kind::MARIA_START_ENCRYPTION => {}
             other => match Change::by_kind(other) {
                 Some((change, second)) => self.row_event(header, change, second, body, end).await?,
+                // A source with `binlog_row_value_options = PARTIAL_JSON`: what changed within documents, and not the documents.
+                None if other == kind::PARTIAL_UPDATE_ROWS => {
+                    let what = "binlog_row_value_options=PARTIAL_JSON of a source (Update_rows_partial event)";
+                    return Err(SqlError::not_supported(what).into());
+                }
                 None if header.flags & flag::IGNORABLE != 0 => {}
                 None => {
                     let text = format!("Fatal error: an event of kind {other} cannot be applied");
