@@ -1,6 +1,8 @@
 //! A replica beside a scripted source: one that speaks the protocol and serves a file of the binary log, made here or recorded elsewhere.
 
 mod scripted;
+#[path = "replica/values.rs"]
+mod values;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

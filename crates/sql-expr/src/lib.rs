@@ -12,6 +12,7 @@
 pub mod agg;
 mod arith;
 mod arms;
+pub mod base64;
 pub mod batch;
 pub mod bind;
 mod cast;

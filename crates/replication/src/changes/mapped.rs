@@ -1,13 +1,17 @@
 //! A table as its events have it: its columns but for those that no statement can name, and what finds its rows. Made once for each definition.
 
+use crate::json::{self, NotStored};
 use engine::{IndexKind, Session, Table};
 use sql::context::change_log::RowImage;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::datatype::DataType;
 use types::{CollationId, Value, ValueRef};
-use wire::binlog::column::ColumnType;
+use wire::binlog::column::{ColumnType, code};
 use wire::binlog::table_map::{Column, Metadata, TableMap};
+
+/// Documents of a row, by the places of their columns; `None`: no document stands there.
+pub(super) type Documents = Vec<Option<Vec<u8>>>;
 
 /// See the module.
 pub(super) struct Mapped {
@@ -19,6 +23,8 @@ pub(super) struct Mapped {
     finding: Vec<usize>,
     /// Of those columns, the long ones.
     long: Vec<bool>,
+    /// Whether one of them has documents.
+    has_json: bool,
     /// The primary key and the unique keys: where in a row each column stands, and how many characters of it (0: all).
     pub keys: Vec<Vec<(usize, u32)>>,
     /// Whether foreign keys lead to it, in the lowest bit, and above it the version of the catalog that says so.
@@ -40,7 +46,10 @@ impl Mapped {
         let (mut columns, mut written, mut long) = (Vec::new(), Vec::new(), Vec::new());
         for (at, c) in there {
             columns.push(at);
-            long.push(matches!(c.ty, DataType::Text { .. } | DataType::Blob(_)));
+            long.push(matches!(
+                c.ty,
+                DataType::Text { .. } | DataType::Blob(_) | DataType::Json
+            ));
             written.push(column(c)?);
         }
         let place = |c: usize| columns.iter().position(|at| *at == c);
@@ -85,6 +94,7 @@ impl Mapped {
                 columns: written,
                 primary_key,
             },
+            has_json: def.columns.iter().any(|c| c.ty == DataType::Json),
             columns,
             finding,
             long,
@@ -128,6 +138,32 @@ impl Mapped {
             .map_or(ValueRef::Null, Value::as_ref)
     }
 
+    /// The documents among the columns of a row that are `present`, in the form that MySQL keeps them in; empty where no column has any.
+    ///
+    /// # Errors
+    /// One is none, or is larger than that form can be.
+    pub fn documents(&self, row: &[Value], present: &[bool]) -> Result<Documents, NotStored> {
+        if !self.has_json {
+            return Ok(Vec::new());
+        }
+        let mut documents = vec![None; self.columns.len()];
+        for (n, document) in documents.iter_mut().enumerate() {
+            if present.get(n) != Some(&true) || !self.is_json(n) {
+                continue;
+            }
+            if let ValueRef::Str(text, _) | ValueRef::Bytes(text) = self.value(row, n) {
+                let mut bytes = Vec::with_capacity(text.len());
+                json::binary(text, &mut bytes)?;
+                *document = Some(bytes);
+            }
+        }
+        Ok(documents)
+    }
+
+    fn is_json(&self, n: usize) -> bool {
+        self.map.columns[n].ty.code == code::JSON
+    }
+
     /// Which columns stand in the first image of a changed row, and in the second.
     pub fn present(
         &self,
@@ -169,6 +205,7 @@ impl Mapped {
             let mut out = Vec::new();
             match self.value(row, n) {
                 ValueRef::Null => None,
+                ValueRef::Str(text, _) if self.is_json(n) => Some(text.to_vec()),
                 v => {
                     let put = self.map.columns[n].ty.put(v, &mut out);
                     put.ok().map(|()| out)

@@ -24,7 +24,7 @@ use sql::context::change_log::{ChangeLog, RowImage, Told};
 use std::any::Any;
 use std::sync::Arc;
 use types::gtid::Origin;
-use types::{SqlError, Value};
+use types::{SqlError, Value, ValueRef};
 use wire::binlog::header::kind;
 use wire::binlog::rows::{Change, flag, put_front, put_image};
 use wire::write::Put;
@@ -241,11 +241,21 @@ fn row(
     let Some(open) = &mut t.rows else {
         return Err(());
     };
+    let documents = |row: &[Value], present: &[bool]| mapped.documents(row, present);
+    let of = documents(first, of_first).and_then(|first| {
+        let second = second.map_or(Ok(Vec::new()), |row| documents(row, of_second));
+        Ok((first, second?))
+    });
+    let Ok((documents, documents_after)) = of else {
+        t.rows = None;
+        return Err(());
+    };
     let mut put = Ok(());
     s.append_events(|out| {
-        put = put_image(&mapped.map, of_first, |n| mapped.value(first, n), out);
+        put = put_image(&mapped.map, of_first, value(mapped, first, &documents), out);
         if let (Ok(()), Some(second)) = (&put, second) {
-            put = put_image(&mapped.map, of_second, |n| mapped.value(second, n), out);
+            let value = value(mapped, second, &documents_after);
+            put = put_image(&mapped.map, of_second, value, out);
         }
     });
     if put.is_err() {
@@ -261,5 +271,17 @@ fn row(
     match s.patch_events(open.start + LEN_AT, &body.to_le_bytes()) {
         true => Ok(()),
         false => Err(()),
+    }
+}
+
+/// The values of a row as its event has them.
+fn value<'v>(
+    mapped: &'v Mapped,
+    row: &'v [Value],
+    documents: &'v [Option<Vec<u8>>],
+) -> impl Fn(usize) -> ValueRef<'v> {
+    move |n| match documents.get(n) {
+        Some(Some(document)) => ValueRef::Bytes(document),
+        _ => mapped.value(row, n),
     }
 }

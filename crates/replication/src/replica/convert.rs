@@ -1,6 +1,7 @@
 //! From the other server's columns to those of the table here, by their places: which can become which (`replica_type_conversions`), and the
 //! values themselves. What is not the same type, and not one that holds all its values, is refused (1677).
 
+use crate::json;
 use engine::{ColumnDef, TableDef};
 use sql::exec::Image;
 #[cfg(test)]
@@ -126,8 +127,15 @@ impl Mapping {
 fn stored(value: Value, from: &Column, to: &ColumnDef) -> Result<Value, SqlError> {
     // Texts come as bytes, of the collation that the event names, else of that of the column here.
     let value = match (value, &to.ty) {
-        (Value::Bytes(text), DataType::Json) if from.ty.code != code::JSON => {
-            Value::Str(text, CollationId::DEFAULT)
+        (Value::Bytes(document), DataType::Json) if from.ty.code == code::JSON => {
+            let text = json::text(&document)
+                .map_err(|_| SqlError::fixed(codes::ER_INVALID_JSON_BINARY_DATA))?;
+            return Ok(Value::Str(text, CollationId::UTF8MB4_BIN));
+        }
+        // A text, where it is no JSON there: as MariaDB has it.
+        (Value::Bytes(text), DataType::Json) => {
+            let text = sql_expr::json::stored(&text, &to.name)?;
+            return Ok(Value::Str(text, CollationId::UTF8MB4_BIN));
         }
         (Value::Bytes(text), ty) if is_text(ty) => {
             let named = from.collation.map(CollationId);
@@ -219,10 +227,7 @@ fn kind(ty: ColumnType) -> Kind {
 }
 
 fn fit(from: &Column, to: &DataType) -> Fit {
-    let here = match to {
-        DataType::Json => Kind::Json,
-        to => ColumnType::of(to).map_or(Kind::Other(0), kind),
-    };
+    let here = ColumnType::of(to).map_or(Kind::Other(0), kind);
     match (kind(from.ty), here) {
         (Kind::Int(a), Kind::Int(b)) if a == b => Fit::Same,
         (Kind::Int(a), Kind::Int(b)) if a < b => Fit::Wider,
@@ -237,8 +242,6 @@ fn fit(from: &Column, to: &DataType) -> Fit {
         (Kind::Int(_), Kind::Decimal(..)) | (Kind::Decimal(..), Kind::Int(_) | Kind::Double) => {
             Fit::Narrower
         }
-        // MySQL's binary form of it is not read yet.
-        (Kind::Json, _) => Fit::Never,
         // MariaDB has a text for what is JSON here.
         (Kind::Text, Kind::Json) => Fit::Same,
         // The bytes say how long each is: one that is too long is refused when it comes.
@@ -323,6 +326,8 @@ mod tests {
             Fit::Narrower
         );
         assert_eq!(fits(text(10), DataType::Json), Fit::Same);
+        assert_eq!(fits(DataType::Json, DataType::Json), Fit::Same);
+        assert_eq!(fits(DataType::Json, text(10)), Fit::Never);
         assert_eq!(fits(DataType::Date, DataType::DateTime(0)), Fit::Never);
     }
 }

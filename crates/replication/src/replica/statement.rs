@@ -11,6 +11,11 @@ use wire::binlog::control::{Context, VariableValue};
 use wire::binlog::query::{Settings, flags2};
 use wire::read::Reader;
 
+/// Bits of `sql_mode` that servers before MySQL 8.0 had, and that change nothing of what a statement does now: MySQL 8.0 takes them off as well
+/// (its `MODE_IGNORED_MASK`).
+const OLD_MODES: u64 = 0x3_FF00 | 1 << 28;
+/// The one of them that MariaDB still goes by: it reads other statements.
+const ORACLE: u64 = 1 << 9;
 /// Bits of `sql_mode` that mean the same for MySQL and MariaDB.
 const COMMON_MODES: u64 = u32::MAX as u64;
 /// MariaDB's TIME_ROUND_FRACTIONAL: without it digits of a second that a column has no room for are cut off, which MySQL does with
@@ -134,7 +139,10 @@ impl Setter {
         let mode = settings.sql_mode.unwrap_or(0);
         let wanted = Lasting {
             flags2: settings.flags2.unwrap_or(0),
-            sql_mode: if maria { of_maria(mode) } else { mode },
+            sql_mode: match maria {
+                true => of_maria(mode) & !(OLD_MODES & !ORACLE),
+                false => mode & !OLD_MODES,
+            },
             auto_increment: settings.auto_increment.unwrap_or((1, 1)),
             collations: settings.collations,
             time_zone: settings.time_zone.unwrap_or(b"SYSTEM").to_vec(),

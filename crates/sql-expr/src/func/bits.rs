@@ -6,6 +6,7 @@ use types::error::codes;
 use super::infer::{ascii, bytes, int, text_type, uint};
 use super::numeric::in_base;
 use super::{FuncDef, MANY, def, some};
+use crate::base64;
 use crate::collate::Collated;
 use crate::conv;
 use crate::limited::Put;
@@ -255,58 +256,16 @@ fn infer_base64(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
     Ok(text_type(c, chars + chars / 76, true))
 }
 
-const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 fn to_base64(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     let mut out = a.limited();
     out.reserve(t.len().div_ceil(3).saturating_mul(4))?;
-    let mut column = 0;
-    for chunk in t.chunks(3) {
-        if column == 76 {
-            out.put(b"\n")?;
-            column = 0;
-        }
-        let n = chunk.iter().fold(0u32, |n, &b| n << 8 | u32::from(b)) << (8 * (3 - chunk.len()));
-        let digit = |i: usize| match i <= chunk.len() {
-            true => BASE64[(n >> (18 - 6 * i) & 63) as usize],
-            false => b'=',
-        };
-        out.put(&[digit(0), digit(1), digit(2), digit(3)])?;
-        column += 4;
-    }
+    base64::encode(&t, &mut out)?;
     Ok(out.value())
 }
 
 fn from_base64(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     a.room(t.len() / 4 * 3)?;
-    let mut out = Vec::with_capacity(t.len() / 4 * 3);
-    let (mut n, mut have, mut pad) = (0u32, 0u32, 0u32);
-    for &c in t.iter().filter(|c| !c.is_ascii_whitespace()) {
-        let v = match c {
-            b'=' => {
-                pad += 1;
-                0
-            }
-            c => match BASE64.iter().position(|x| *x == c) {
-                Some(v) if pad == 0 => v as u32,
-                _ => return Ok(Val::Null),
-            },
-        };
-        n = n << 6 | v;
-        have += 1;
-        if have == 4 {
-            if pad > 2 {
-                return Ok(Val::Null);
-            }
-            out.extend_from_slice(&n.to_be_bytes()[1..4 - pad as usize]);
-            (n, have) = (0, 0);
-        }
-    }
-    Ok(if have == 0 {
-        Val::owned(out)
-    } else {
-        Val::Null
-    })
+    Ok(base64::decode(&t).map_or(Val::Null, Val::owned))
 }

@@ -30,6 +30,28 @@ pub(crate) fn invalid(e: &read::JsonError, n: usize, function: &str) -> SqlError
     )
 }
 
+/// A document's text as it is stored: read, and written again. `column` is the one that it is to stand in.
+///
+/// # Errors
+/// 3140: it is no document; 3157.
+pub fn stored(text: &[u8], column: &str) -> Result<Vec<u8>, SqlError> {
+    let doc = parse(&String::from_utf8_lossy(text)).map_err(|e| {
+        if e.why == read::TOO_DEEP {
+            return value::too_deep();
+        }
+        SqlError::new(
+            codes::ER_INVALID_JSON_TEXT,
+            format!(
+                "Invalid JSON text: \"{}\" at position {} in value for column '{column}'.",
+                e.why, e.at
+            ),
+        )
+    })?;
+    let mut out = Vec::with_capacity(text.len());
+    doc.write(&mut out)?;
+    Ok(out)
+}
+
 /// What a document may take in memory, as a tree, that is read from a text: more than the text where it is of small parts.
 pub(crate) fn weight(text: &[u8]) -> usize {
     let parts = text.iter().filter(|b| matches!(b, b',' | b':')).count();

@@ -383,6 +383,7 @@ codes! {
     ER_ACCOUNT_HAS_BEEN_LOCKED = 3118, "HY000", "Access denied for user '%-.48s'@'%-.64s'. Account is locked.";
     ER_INVALID_JSON_TEXT = 3140, "22032", "Invalid JSON text: \"%s\" at position %u in value for column '%-.200s'.";
     ER_INVALID_JSON_TEXT_IN_PARAM = 3141, "22032", "Invalid JSON text in argument %u to function %s: \"%s\" at position %u.%-.0s";
+    ER_INVALID_JSON_BINARY_DATA = 3142, "22032", "The JSON binary value contains invalid data.";
     ER_INVALID_JSON_PATH = 3143, "42000", "Invalid JSON path expression. The error is around character position %u.%-.0s";
     ER_INVALID_JSON_CHARSET = 3144, "22032", "Cannot create a JSON value from a string with CHARACTER SET '%s'.";
     ER_INVALID_TYPE_FOR_JSON = 3146, "22032", "Invalid data type for JSON data in argument %u to function %s; a JSON string or JSON type is required.";

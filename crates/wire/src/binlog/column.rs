@@ -100,11 +100,12 @@ impl ColumnType {
         ColumnType::new(code::BLOB, length, 0)
     }
 
-    /// That of a column; `None` for types whose values cannot be written yet (JSON).
+    /// That of a column; `None` for what no column has.
     pub fn of(ty: &DataType) -> Option<ColumnType> {
         let plain = |code| ColumnType::new(code, 0, 0);
         Some(match ty {
-            DataType::Null | DataType::Json => return None,
+            DataType::Null => return None,
+            DataType::Json => ColumnType::new(code::JSON, 4, 0),
             DataType::Int { width, .. } => plain(match width {
                 IntWidth::Tiny => code::TINY,
                 IntWidth::Small => code::SHORT,
@@ -210,7 +211,7 @@ impl ColumnType {
         self.real().0 == code::SET
     }
 
-    /// Appends a value that is not NULL.
+    /// Appends a value that is not NULL. One of JSON is given as bytes, in the form that MySQL keeps it in.
     ///
     /// # Errors
     /// [`ProtocolError::WrongArguments`]: the value is not one of the type.
@@ -231,6 +232,8 @@ impl ColumnType {
             (code::DATETIME, ValueRef::DateTime(v)) => temporal::put_datetime(v, first, out),
             (code::TIMESTAMP, ValueRef::DateTime(v)) => temporal::put_timestamp(v, first, out),
             (code::TIME, ValueRef::Time(v)) => temporal::put_time(v, first, out),
+            // What is stored is text, and this is not: whoever writes makes the form of it that MySQL keeps.
+            (code::JSON, ValueRef::Str(..)) => return Err(ProtocolError::WrongArguments),
             (_, ValueRef::Str(bytes, _)) => put_string(real, length, bytes, b' ', out)?,
             (_, ValueRef::Bytes(bytes)) => put_string(real, length, bytes, 0, out)?,
             _ => {
@@ -451,7 +454,11 @@ mod tests {
         for (ty, value, expected) in cases {
             assert_eq!(bytes(&ty, &value), expected, "{ty:?}");
         }
-        assert!(ColumnType::of(&DataType::Json).is_none());
+        let json = ColumnType::of(&DataType::Json).unwrap();
+        let mut out = Vec::new();
+        assert!(json.put(text("[]").as_ref(), &mut out).is_err());
+        json.put(ValueRef::Bytes(&[4, 0]), &mut out).unwrap();
+        assert_eq!(out, [2, 0, 0, 0, 4, 0]);
     }
 
     #[test]
