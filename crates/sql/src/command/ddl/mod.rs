@@ -62,13 +62,14 @@ pub async fn run(
     s.engine.set_foreign_key_checks(checks);
     let before = s.locked.is_some().then(|| Arc::clone(s.engine.catalog()));
     let done = loop {
-        let seen = told::may_do_nothing(statement).then(|| s.engine.catalog_version());
+        // Everybody's version: the session's own temporary tables are nothing that others change.
+        let version = s.instance.engine().catalog_version();
+        let seen = told::may_do_nothing(statement).then_some(version);
         if let Some(told) = told::told_as(s, statement)? {
             let databases: Vec<&str> = told.databases.iter().map(String::as_str).collect();
             s.tell_definition(&told.text, &databases);
         }
         let by_others = told::goes_by_others(statement);
-        let version = s.engine.catalog_version();
         s.engine.set_definition_seen(by_others.then_some(version));
         let done = carry_out(s, statement, sink).await;
         s.engine.set_definition_seen(None);
