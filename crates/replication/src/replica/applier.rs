@@ -272,14 +272,15 @@ impl Applier<'_> {
                 Box::pin(self.payload(body, end)).await?;
             }
             kind::INCIDENT => return Err(incident(body).into()),
+            // A source with `binlog_row_value_options = PARTIAL_JSON`: what changed within documents, and not the documents.
+            kind::PARTIAL_UPDATE_ROWS => {
+                let what =
+                    "binlog_row_value_options=PARTIAL_JSON of a source (Update_rows_partial event)";
+                return Err(SqlError::not_supported(what).into());
+            }
             _ if is_for_readers(header) => {}
             other => match Change::by_kind(other) {
                 Some((change, second)) => self.row_event(header, change, second, body, end).await?,
-                // A source with `binlog_row_value_options = PARTIAL_JSON`: what changed within documents, and not the documents.
-                None if other == kind::PARTIAL_UPDATE_ROWS => {
-                    let what = "binlog_row_value_options=PARTIAL_JSON of a source (Update_rows_partial event)";
-                    return Err(SqlError::not_supported(what).into());
-                }
                 None => {
                     let text = format!("Fatal error: an event of kind {other} cannot be applied");
                     return Err(SqlError::new(codes::ER_REPLICA_FATAL_ERROR, text).into());

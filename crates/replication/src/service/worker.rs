@@ -141,12 +141,14 @@ impl<S: GroupSource> Worker<S> {
         let Worker {
             store,
             source,
+            expire,
             feed,
             wishes,
             ..
         } = self;
-        // Whoever waits for the end may open the directory again: nothing of it is held then.
-        drop((store, source));
+        // Whoever waits for the end may open the directory again: nothing of it is held then. What asks the variables has them, and with them
+        // whoever wants to know of their changes.
+        drop((store, source, expire));
         feed.set_health(health);
         // Who asks too late is answered too.
         while let Some(asked) = wishes.next(Lsn::MAX) {
