@@ -271,6 +271,32 @@ fn definitions_are_beside_nothing() {
 }
 
 #[test]
+fn temporary_tables_keep_what_follows_with_their_session() {
+    for within in [false, true] {
+        let mut file = history::File::new();
+        file.statement("CREATE DATABASE d");
+        file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
+        let create = "CREATE TEMPORARY TABLE tmp (b INT)";
+        match within {
+            false => file.statement(create),
+            true => file.statements(2, &["INSERT INTO t VALUES (0, 'x')", create]),
+        }
+        for n in 1..=40 {
+            let id = n.to_string();
+            file.inserts(2, &[(1000 + n, "x".to_owned())]);
+            let fill = format!("INSERT INTO tmp VALUES ({id})");
+            let copy = "INSERT INTO t SELECT b, 'x' FROM tmp";
+            file.statements(2, &[&fill, copy, "DELETE FROM tmp"]);
+        }
+        let (instance, replica, facts) = replica_of(&file, 8);
+        assert_eq!(failures(&facts), "");
+        let rows = 80 + i64::from(within);
+        assert_eq!(number(&instance, "SELECT COUNT(*) FROM d.t"), rows);
+        block_on(replica.stop());
+    }
+}
+
+#[test]
 fn the_first_that_fails_stops_all_and_nothing_behind_it_is_there() {
     let mut file = history::File::new();
     file.statement("CREATE DATABASE d");

@@ -243,9 +243,9 @@ impl<'s> Leader<'s> {
                 if alone && let Stage::Begun { clock, .. } = &mut self.stage {
                     *clock = Clock::Alone;
                 }
-                self.hand_out(whole)?;
+                let worker = self.hand_out(whole)?;
                 if temporary {
-                    self.keep_to_one();
+                    self.only = worker;
                 }
                 Ok(())
             }
@@ -253,8 +253,8 @@ impl<'s> Leader<'s> {
         }
     }
 
-    /// Gives the transaction that has begun to a worker; `whole`: with all its events.
-    fn hand_out(&mut self, whole: bool) -> Result<(), Stopped> {
+    /// Gives the transaction that has begun to a worker, and says to whom; `whole`: with all its events.
+    fn hand_out(&mut self, whole: bool) -> Result<Option<usize>, Stopped> {
         let stage = std::mem::replace(&mut self.stage, Stage::Between);
         let Stage::Begun {
             name,
@@ -264,7 +264,7 @@ impl<'s> Leader<'s> {
         } = stage
         else {
             self.stage = stage;
-            return Ok(());
+            return Ok(None);
         };
         let worker = match self.only {
             Some(worker) => self.crew.wait_free_of(worker).then_some(worker),
@@ -295,7 +295,7 @@ impl<'s> Leader<'s> {
         for (i, event) in events.into_iter().enumerate() {
             self.put(event, whole && i + 1 == count)?;
         }
-        Ok(())
+        Ok(Some(worker))
     }
 
     /// An event of the transaction that was handed out last.

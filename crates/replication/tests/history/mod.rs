@@ -136,6 +136,14 @@ impl File {
         self.commit();
     }
 
+    /// A transaction of statements.
+    pub fn statements(&mut self, last_committed: i64, statements: &[&str]) {
+        self.begin(last_committed);
+        self.query("BEGIN");
+        statements.iter().for_each(|s| self.query(s));
+        self.commit();
+    }
+
     /// A transaction that does not go on.
     pub fn half_a_transaction(&mut self, rows: &[(i64, String)]) {
         self.begin(0);

@@ -195,6 +195,15 @@ const REASONS: &[Reason] = &[
         ],
     },
     Reason {
+        text: "how far a replica has come is committed with each transaction",
+        options: &[
+            ("replica_checkpoint_group", Required),
+            ("replica_checkpoint_period", Required),
+            ("slave_checkpoint_group", Required),
+            ("slave_checkpoint_period", Required),
+        ],
+    },
+    Reason {
         text: "a replica asks its source again for what it has not applied: there is no relay log",
         options: &[
             ("relay_log", Required),
