@@ -251,11 +251,11 @@ fn kill_ends_show_binlog_events() {
     let mut other = server.client();
     let id = rows(&mut other, "SELECT CONNECTION_ID()")[0][0].clone();
     // On a busy machine it may not have begun, or be over, when it is killed: then once more.
-    let ended = (0..100).any(|_| {
+    let ended = (0..100).any(|n| {
         std::thread::scope(|scope| {
             let other = &mut other;
             let shown = scope.spawn(move || other.query(ALL));
-            std::thread::sleep(whole / 3);
+            std::thread::sleep(whole * (n % 10) / 20);
             root.query(&format!("KILL QUERY {id}")).expect("killed");
             let result = shown.join().expect("a thread");
             matches!(result, Err(ClientError::Server(e)) if e.code == 1317)

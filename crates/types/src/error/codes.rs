@@ -364,8 +364,8 @@ codes! {
     ER_INVALID_ARGUMENT_FOR_LOGARITHM = 3020, "HY000", "Invalid argument for logarithm";
     ER_REPLICA_CHANNEL_IO_THREAD_MUST_STOP = 3021, "HY000", "This operation cannot be performed with a running replica io thread; run STOP REPLICA IO_THREAD FOR CHANNEL '%s' first.";
     ER_QUERY_TIMEOUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded";
-    ER_SERVER_OFFLINE_MODE = 3032, "HY000", "The server is currently in offline mode";
     ER_AGGREGATE_ORDER_FOR_UNION = 3028, "HY000", "Expression #%u of ORDER BY contains aggregate function and applies to a UNION";
+    ER_SERVER_OFFLINE_MODE = 3032, "HY000", "The server is currently in offline mode";
     ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%-.192s'.";
     ER_USER_LOCK_DEADLOCK = 3058, "HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     ER_FIELD_IN_ORDER_NOT_SELECT = 3065, "HY000", "Expression #%u of %s is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with %s";
