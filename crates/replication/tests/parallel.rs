@@ -12,9 +12,11 @@ use base::mem::MemDisk;
 use base::{SplitMix64, block_on};
 use history::{History, Made};
 use replication::replica::ReplicaServer;
+use scripted::file::{File, SID};
 use scripted::{begin, number, run, serve, server, settled};
 use sql::Instance;
 use sql::context::replica::{Replica, ReplicaFacts};
+use wire::binlog::frame::Checksum;
 
 /// Makes a server with so many workers.
 fn with_workers(instance: &Arc<Instance>, workers: u32) {
@@ -129,10 +131,7 @@ fn what_the_source_says_of_dependencies_is_enough() {
 }
 
 /// A replica of a file that was made by hand, once it has come to an end.
-fn replica_of(
-    file: &history::File,
-    workers: u32,
-) -> (Arc<Instance>, Arc<ReplicaServer>, ReplicaFacts) {
+fn replica_of(file: &File, workers: u32) -> (Arc<Instance>, Arc<ReplicaServer>, ReplicaFacts) {
     let (_engine, instance) = server(&Arc::new(MemDisk::default()));
     with_workers(&instance, workers);
     let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
@@ -143,7 +142,7 @@ fn replica_of(
 
 #[test]
 fn commits_are_seen_in_the_sources_order() {
-    let mut file = history::File::new();
+    let mut file = File::new(Checksum::Crc32, 200);
     file.statement("CREATE DATABASE d");
     file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
     let mut r = SplitMix64::stream(7, 1);
@@ -202,7 +201,7 @@ fn commits_are_seen_in_the_sources_order() {
 fn a_later_one_that_is_in_the_way_gives_way_at_once() {
     let mut gave_way = 0;
     for _ in 0..20 {
-        let mut file = history::File::new();
+        let mut file = File::new(Checksum::Crc32, 200);
         file.statement("CREATE DATABASE d");
         file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
         let rows: Vec<_> = (1..=500).map(|n| (n, "x".to_owned())).collect();
@@ -247,7 +246,7 @@ fn a_later_one_that_is_in_the_way_gives_way_at_once() {
 
 #[test]
 fn definitions_are_beside_nothing() {
-    let mut file = history::File::new();
+    let mut file = File::new(Checksum::Crc32, 200);
     file.statement("CREATE DATABASE d");
     file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
     for n in 0..40 {
@@ -273,7 +272,7 @@ fn definitions_are_beside_nothing() {
 #[test]
 fn temporary_tables_keep_what_follows_with_their_session() {
     for within in [false, true] {
-        let mut file = history::File::new();
+        let mut file = File::new(Checksum::Crc32, 200);
         file.statement("CREATE DATABASE d");
         file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
         let create = "CREATE TEMPORARY TABLE tmp (b INT)";
@@ -298,7 +297,7 @@ fn temporary_tables_keep_what_follows_with_their_session() {
 
 #[test]
 fn the_first_that_fails_stops_all_and_nothing_behind_it_is_there() {
-    let mut file = history::File::new();
+    let mut file = File::new(Checksum::Crc32, 200);
     file.statement("CREATE DATABASE d");
     file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
     for n in 1..=30 {
@@ -338,13 +337,13 @@ fn the_first_that_fails_stops_all_and_nothing_behind_it_is_there() {
 
 #[test]
 fn it_ends_where_it_is_to_end() {
-    let mut file = history::File::new();
+    let mut file = File::new(Checksum::Crc32, 200);
     file.statement("CREATE DATABASE d");
     file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
     for n in 1..=100 {
         file.inserts(2, &[(n, "x".to_owned())]);
     }
-    let sid = history::SID;
+    let sid = SID;
     let (_engine, instance) = server(&Arc::new(MemDisk::default()));
     with_workers(&instance, 8);
     let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
@@ -395,7 +394,7 @@ fn it_ends_where_it_is_to_end() {
 
 #[test]
 fn a_transaction_larger_than_all_the_room_is_applied() {
-    let mut file = history::File::new();
+    let mut file = File::new(Checksum::Crc32, 200);
     file.statement("CREATE DATABASE d");
     file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
     for big in 0..4i64 {

@@ -10,155 +10,39 @@ use std::time::{Duration, Instant};
 use base::block_on;
 use base::mem::MemDisk;
 use replication::replica::ReplicaServer;
+use scripted::file::{File, SID, map, row};
 use scripted::{
     begin, end_of_transactions, events, number, of_format, run, serve, server, settled,
 };
 use sql::context::replica::{Receiving, Replica};
-use types::gtid::{Gtid, Sid};
-use types::{DataType, IntWidth, Value};
+use types::{DataType, Value};
 use wire::binlog::column::ColumnType;
-use wire::binlog::control::Transaction;
-use wire::binlog::format::Format;
-use wire::binlog::frame::{Checksum, put_event};
-use wire::binlog::header::{Header, kind};
+use wire::binlog::frame::Checksum;
+use wire::binlog::header::kind;
 use wire::binlog::query::Query;
 use wire::binlog::rows::{self, Change, put_front, put_image};
-use wire::binlog::table_map::{Column, Metadata, TableMap};
+use wire::binlog::table_map::Metadata;
 use wire::write::Put;
 
 /// Where the recorded files are that are applied besides.
 const FOLDER: &str = "TIDEMILL_BINLOG_FOLDER";
 
-/// A row of `d.t`, where there is one.
-type Image = Option<[Value; 2]>;
 /// Puts what is wrong into a file.
 type Fault<'f> = &'f dyn Fn(&mut File);
 
-/// A file in the making.
-struct File {
-    bytes: Vec<u8>,
-    checksum: Checksum,
-    gtid: u64,
-}
-
-const SID: Sid = Sid([9; 16]);
-
-impl File {
-    fn new(checksum: Checksum) -> File {
-        let mut file = File {
-            bytes: wire::binlog::MAGIC.to_vec(),
-            checksum: Checksum::Crc32,
-            gtid: 0,
-        };
-        let format = Format::new("8.0.35", 0, checksum);
-        file.event(kind::FORMAT_DESCRIPTION, |out| format.write(out));
-        file.checksum = checksum;
-        file
-    }
-
-    fn event(&mut self, kind: u8, fill: impl FnOnce(&mut Vec<u8>)) {
-        let header = Header {
-            timestamp: 1_700_000_000,
-            kind,
-            server_id: 1,
-            next_position: self.bytes.len() as u32,
-            ..Header::default()
-        };
-        put_event(header, self.checksum, &mut self.bytes, fill);
-    }
-
-    fn query(&mut self, statement: &str) {
-        let query = Query {
-            database: b"d",
-            statement: statement.as_bytes(),
-            ..Query::default()
-        };
-        self.event(kind::QUERY, |out| query.write(out));
-    }
-
-    fn gtid(&mut self) {
-        self.gtid += 1;
-        let t = Transaction {
-            gtid: Some(Gtid {
-                sid: SID,
-                number: self.gtid,
-            }),
-            statements: true,
-            last_committed: 0,
-            sequence_number: self.gtid as i64,
-            original_commit_micros: 0,
-            immediate_commit_micros: 0,
-            length: 0,
-            original_version: 80_035,
-            immediate_version: 80_035,
-        };
-        self.event(kind::GTID, |out| t.write(out));
-    }
-
-    fn definition(&mut self, statement: &str) {
-        self.gtid();
-        self.query(statement);
-    }
-
-    /// Rows of `d.t`: what was there, what is there.
-    fn rows(&mut self, change: Change, rows: &[(Image, Image)]) {
-        let map = map();
-        self.event(kind::TABLE_MAP, |out| map.write(Metadata::Minimal, out));
-        let all = [true, true];
-        let after = (change == Change::Update).then_some(&all[..]);
-        self.event(change.kind(), |out| {
-            put_front(map.id, rows::flag::STATEMENT_END, &all, after, out);
-            for image in rows.iter().flat_map(|(a, b)| [a, b]).flatten() {
-                let value = |c: usize| image[c].as_ref();
-                put_image(&map, &all, value, out).expect("values of their types");
-            }
-        });
-    }
-
-    fn commit(&mut self) {
-        self.event(kind::XID, |out| out.put_u64(1));
-    }
-}
-
-fn map() -> TableMap {
-    let column = |ty: DataType| Column {
-        ty: ColumnType::of(&ty).expect("a type"),
-        nullable: true,
-        unsigned: false,
-        collation: None,
-        name: Vec::new(),
-        members: Vec::new(),
-        visible: true,
-    };
-    TableMap {
-        id: 5,
-        database: b"d".to_vec(),
-        table: b"t".to_vec(),
-        columns: vec![
-            column(DataType::int(IntWidth::Int, false)),
-            column(DataType::VarBinary(80)),
-        ],
-        primary_key: Vec::new(),
-    }
-}
-
-fn row(id: i64, text: &str) -> Option<[Value; 2]> {
-    Some([Value::Int(id), Value::Bytes(text.as_bytes().to_vec())])
-}
-
 /// A schema, a table, and three transactions, the last of which is not whole.
 fn made(checksum: Checksum, key: &str) -> File {
-    let mut f = File::new(checksum);
-    f.definition("CREATE DATABASE d");
-    f.definition(&format!(
+    let mut f = File::new(checksum, 20);
+    f.statement("CREATE DATABASE d");
+    f.statement(&format!(
         "CREATE TABLE t (id INT {key}, a VARCHAR(20), g INT AS (id * 2), CHECK (id < 1000))"
     ));
-    f.gtid();
+    f.begin(0);
     f.query("BEGIN");
     let inserted: Vec<_> = (0..20).map(|n| (None, row(n, "one"))).collect();
     f.rows(Change::Write, &inserted);
     f.commit();
-    f.gtid();
+    f.begin(0);
     f.query("BEGIN");
     // What one row becomes is what the next was before.
     let chain = [
@@ -172,7 +56,7 @@ fn made(checksum: Checksum, key: &str) -> File {
         &[(row(5, "one"), None), (row(203, "zwei"), None)],
     );
     f.commit();
-    f.gtid();
+    f.begin(0);
     f.query("BEGIN");
     f.rows(Change::Write, &[(None, row(500, "half"))]);
     f

@@ -4,7 +4,7 @@ use super::*;
 
 /// Two columns: a number, and a document.
 fn documents(f: &mut File, rows: &[(i64, &[u8])]) {
-    let mut map = map();
+    let mut map = map(0);
     map.columns[1].ty = ColumnType::of(&DataType::Json).expect("a type");
     f.event(kind::TABLE_MAP, |out| map.write(Metadata::Minimal, out));
     let all = [true, true];
@@ -20,12 +20,12 @@ fn documents(f: &mut File, rows: &[(i64, &[u8])]) {
 #[test]
 fn documents_of_a_source_are_read() {
     let applied = |column: &str, fill: &dyn Fn(&mut File)| {
-        let mut f = File::new(Checksum::Crc32);
-        f.definition("CREATE DATABASE d");
-        f.definition(&format!(
+        let mut f = File::new(Checksum::Crc32, 20);
+        f.statement("CREATE DATABASE d");
+        f.statement(&format!(
             "CREATE TABLE t (id INT, a {column}, g INT AS (JSON_EXTRACT(a, '$.a')))"
         ));
-        f.gtid();
+        f.begin(0);
         f.query("BEGIN");
         fill(&mut f);
         f.commit();
@@ -68,9 +68,9 @@ fn documents_of_a_source_are_read() {
 
 #[test]
 fn modes_that_are_no_more_are_left_out() {
-    let mut f = File::new(Checksum::None);
-    f.definition("CREATE DATABASE d");
-    f.gtid();
+    let mut f = File::new(Checksum::None, 20);
+    f.statement("CREATE DATABASE d");
+    f.begin(0);
     let query = Query {
         database: b"d",
         statement: b"CREATE TABLE t (\"id\" INT)",
