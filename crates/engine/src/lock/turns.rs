@@ -38,13 +38,14 @@ impl LockTable {
     }
 
     /// It was the turn of this number, and is that of the next.
+    ///
+    /// # Panics
+    /// It was not: were that passed over, all behind it would wait for ever.
     pub fn pass_turn(&self, number: u64) {
         let mut woken = Woken::new();
         {
             let mut o = self.order.lock();
-            if o.next != number {
-                return;
-            }
+            assert_eq!(o.next, number, "whose turn it is not passes it on");
             o.next += 1;
             o.members = o.members.split_off(&(number + 1));
             let next = o.next;

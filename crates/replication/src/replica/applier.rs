@@ -395,8 +395,9 @@ impl Applier<'_> {
         if let Some(lane) = &mut self.lane {
             // Those behind it need not wait until it is durable: they are not before it is.
             lane.recorded = true;
-            lane.crew.passed(lane.number());
+            // First the turn: who wakes by the other, and passes his own turn on at once, has to have it.
             self.session.pass_turn();
+            lane.crew.passed(lane.number());
         }
         self.session.wait_applied(committing).await?;
         self.is_at(header, place);

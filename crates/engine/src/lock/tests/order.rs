@@ -12,8 +12,6 @@ fn turns_come_one_after_the_other() {
     let third = waits(w.table.ask_turn(t[2], 3));
     let second = waits(w.table.ask_turn(t[1], 2));
     granted(w.table.ask_turn(t[0], 1));
-    // It is not his turn.
-    w.table.pass_turn(2);
     assert_eq!((second.ended(), third.ended()), (None, None));
     w.table.pass_turn(1);
     assert_eq!(
@@ -23,6 +21,15 @@ fn turns_come_one_after_the_other() {
     w.table.pass_turn(2);
     assert_eq!(third.ended(), Some(WaitEnd::Granted));
     t.iter().for_each(|t| w.end(*t));
+}
+
+#[test]
+#[should_panic(expected = "whose turn it is not passes it on")]
+fn a_turn_is_not_passed_on_before_it_has_come() {
+    let (w, t, _cells) = world(2);
+    w.table.begin_order(1);
+    let _second = waits(w.table.ask_turn(t[1], 2));
+    w.table.pass_turn(2);
 }
 
 #[test]
