@@ -327,6 +327,7 @@ fn table(name: &str) -> TableDef {
             auto_increment: 0,
             others: Vec::new(),
             created_us: 0,
+            discarded: false,
         },
     }
 }
