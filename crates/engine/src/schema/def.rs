@@ -88,9 +88,11 @@ impl ColumnDef {
 
     /// Whether a statement means it by this name (in any case).
     pub fn is_named(&self, name: &str) -> bool {
+        let own = &self.name;
+        let ascii = own.is_ascii() && name.is_ascii();
         let same =
-            |a: &str| a.eq_ignore_ascii_case(name) || a.to_lowercase() == name.to_lowercase();
-        !self.is_hidden() && same(&self.name)
+            own.eq_ignore_ascii_case(name) || !ascii && own.to_lowercase() == name.to_lowercase();
+        same && !self.is_hidden()
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Everything here is computed from the statement and the session; the catalog is not touched.
 
+use std::collections::HashSet;
+
 use engine::{ColumnDef, ColumnDefault, GeneratedDef, IndexDef, IndexKind, TableDef, TableOptions};
 use types::error::codes;
 use types::{CollationId, DataType, Level, SqlError, Warning};
@@ -137,12 +139,10 @@ impl Columns {
     ) -> Result<Columns, SqlError> {
         let mut own_keys = Vec::new();
         let mut written: Vec<BuiltColumn> = Vec::with_capacity(stmt.columns.len());
-        let same = |b: &BuiltColumn, name: &str| {
-            keys::column_index(std::slice::from_ref(&b.def), name).is_some()
-        };
+        let mut names = HashSet::with_capacity(stmt.columns.len());
         for c in &stmt.columns {
             let mut built = column(c, collation, ctx)?;
-            if written.iter().any(|b| same(b, &built.def.name)) {
+            if !names.insert(built.def.name.to_lowercase()) {
                 return Err(SqlError::dup_column(&built.def.name));
             }
             own_keys.append(&mut built.keys);
@@ -150,7 +150,11 @@ impl Columns {
         }
         let mut of_both = Vec::with_capacity(of_query.len());
         for def in of_query {
-            let at = written.iter().position(|b| same(b, &def.name));
+            let same = |b: &BuiltColumn| b.def.is_named(&def.name);
+            let at = match names.contains(&def.name.to_lowercase()) {
+                true => written.iter().position(same),
+                false => None,
+            };
             of_both.push(match at {
                 Some(at) => written.remove(at),
                 None => BuiltColumn {

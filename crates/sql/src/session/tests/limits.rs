@@ -18,6 +18,13 @@ fn killed(c: &mut Client, sql: &str) -> (u16, Duration) {
     (code, ended.saturating_duration_since(at))
 }
 
+/// The processor time of this thread so far. What else runs on the machine takes none of it, so what a statement costs can be held to a bound.
+fn worked() -> Duration {
+    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").expect("a thread's times");
+    let nanoseconds = stat.split_whitespace().next().and_then(|n| n.parse().ok());
+    Duration::from_nanos(nanoseconds.expect("a number"))
+}
+
 /// Far above what it takes, far below what the statements would.
 const SOON: Duration = Duration::from_secs(5);
 
@@ -112,7 +119,7 @@ fn a_kill_ends_a_long_text() {
 #[test]
 fn definitions_are_checked_in_one_pass() {
     let mut c = Client::in_test(&server());
-    let begun = Instant::now();
+    let before = worked();
     let members = |n: usize| {
         let all: Vec<String> = (0..n).map(|i| format!("'m{i}'")).collect();
         all.join(",")
@@ -138,11 +145,8 @@ fn definitions_are_checked_in_one_pass() {
         c.error(&format!("CREATE TABLE f ({})", columns.join(","))),
         1117
     );
-    assert!(
-        begun.elapsed() < Duration::from_secs(10),
-        "{:?}",
-        begun.elapsed()
-    );
+    let took = worked() - before;
+    assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
 #[test]
@@ -154,10 +158,10 @@ fn items_that_name_items_do_not_double() {
         let b = i - 1;
         items.push(format!("(SELECT a{b} + a{b}) AS a{i}"));
     }
-    let begun = Instant::now();
+    let before = worked();
     assert_eq!(c.one(&format!("SELECT {}", items[..6].join(","))), "1");
     assert_eq!(c.error(&format!("SELECT {}", items.join(","))), 1235);
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(worked() - before < Duration::from_secs(10));
 }
 
 #[test]
