@@ -40,7 +40,7 @@ impl GroupPosition {
 }
 
 /// What a committed transaction left.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Group {
     /// Its commit record.
     pub commit: Lsn,

@@ -205,6 +205,47 @@ pub fn next<'a>(bytes: &mut &'a [u8]) -> ReadResult<Option<Next<'a>>> {
     Ok(Some(next))
 }
 
+/// Takes a group apart that comes in parts: keeps the beginning of an item whose rest has not come.
+#[derive(Debug, Default)]
+pub struct Parts {
+    rest: Vec<u8>,
+}
+
+impl Parts {
+    /// Gives `each` what is whole with this part.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: this is no group; what `each` says.
+    pub fn add(
+        &mut self,
+        part: &[u8],
+        mut each: impl FnMut(Next<'_>) -> ReadResult<()>,
+    ) -> ReadResult<()> {
+        let mut bytes = part;
+        if self.rest.is_empty() {
+            // Not copied, but for its end.
+            while let Some(next) = next(&mut bytes)? {
+                each(next)?;
+            }
+            self.rest.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.rest.extend_from_slice(part);
+        bytes = &self.rest;
+        while let Some(next) = next(&mut bytes)? {
+            each(next)?;
+        }
+        let used = self.rest.len() - bytes.len();
+        self.rest.drain(..used);
+        Ok(())
+    }
+
+    /// Whether all that came was whole.
+    pub fn is_whole(&self) -> bool {
+        self.rest.is_empty()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,14 +1,17 @@
 //! Where groups come from: a reader of the durable log, in the order of the commit records.
 
 use base::Lsn;
-use engine::{Engine, Follower, GroupPosition};
+use engine::{Engine, Follower, GroupPosition, GroupReader};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use types::SqlError;
 
+/// A group with more bytes is read in parts, and not held as a whole.
+const WHOLE_MAX: u64 = 16 << 20;
+
 /// What one transaction left.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Group {
     /// Its commit record.
     pub commit: Lsn,
@@ -17,7 +20,31 @@ pub struct Group {
     /// From where the log is to be read for all that comes behind it.
     pub resume: Lsn,
     /// The items.
-    pub bytes: Vec<u8>,
+    pub items: Items,
+}
+
+/// The items of a group.
+#[derive(Clone)]
+pub enum Items {
+    /// All their bytes.
+    Whole(Vec<u8>),
+    /// Too many to be held: they are read anew each time.
+    InParts(Arc<dyn ReadParts>),
+}
+
+/// Reads a group in parts, as often as somebody asks.
+pub trait ReadParts: Send + Sync {
+    /// From the first on.
+    fn read(&self) -> Box<dyn PartReader>;
+}
+
+/// The next part; `None`: there is none.
+pub type NextPart<'a> = Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, String>> + Send + 'a>>;
+
+/// Reads parts one behind the other.
+pub trait PartReader: Send {
+    /// The next one.
+    fn next(&mut self) -> NextPart<'_>;
 }
 
 /// What a source says when it is asked for the next group.
@@ -41,6 +68,28 @@ pub struct EngineSource {
     follower: Follower,
     /// A group whose bytes are being read, and from where the log is needed as long as they are not.
     reading: Option<Reading>,
+    /// Bytes of a group that is held as a whole, at most.
+    whole_max: u64,
+}
+
+/// A group that stays in the log.
+struct InLog {
+    engine: Arc<Engine>,
+    group: engine::Group,
+}
+
+impl ReadParts for InLog {
+    fn read(&self) -> Box<dyn PartReader> {
+        Box::new(LogParts(self.group.clone().reader(&self.engine)))
+    }
+}
+
+struct LogParts(GroupReader);
+
+impl PartReader for LogParts {
+    fn next(&mut self) -> NextPart<'_> {
+        Box::pin(async { self.0.next().await.map_err(|e| e.to_string()) })
+    }
 }
 
 struct Reading {
@@ -60,26 +109,38 @@ impl EngineSource {
             engine: engine.clone(),
             follower: engine.follow(position),
             reading: None,
+            whole_max: WHOLE_MAX,
         }
+    }
+
+    /// Holds groups of so many bytes as a whole, at most: for tests, which need not make large ones.
+    #[must_use]
+    pub fn holding(self, whole_max: u64) -> EngineSource {
+        EngineSource { whole_max, ..self }
     }
 
     async fn read(&mut self) -> Result<Option<Group>, SqlError> {
         loop {
             if let Some(r) = &mut self.reading {
-                let bytes = r.bytes.as_mut().await?;
+                let items = Items::Whole(r.bytes.as_mut().await?);
                 let read = self.reading.take();
-                return Ok(read.map(|r| Group { bytes, ..r.group }));
+                return Ok(read.map(|r| Group { items, ..r.group }));
             }
             let from = self.follower.resume().from;
             let Some(g) = self.follower.next().await? else {
                 return Ok(None);
             };
-            let group = Group {
+            let mut group = Group {
                 commit: g.commit,
                 txid: g.txid,
                 resume: g.resume.from,
-                bytes: Vec::new(),
+                items: Items::Whole(Vec::new()),
             };
+            if g.len() > self.whole_max {
+                let engine = self.engine.clone();
+                group.items = Items::InParts(Arc::new(InLog { engine, group: g }));
+                return Ok(Some(group));
+            }
             self.reading = Some(Reading {
                 group,
                 from,

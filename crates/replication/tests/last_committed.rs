@@ -171,3 +171,10 @@ fn the_tables_are_those_whose_keys_are_known() {
         assert_eq!(keys(name).len(), unique, "{table}");
     }
 }
+
+#[test]
+fn what_is_read_in_parts_is_the_same() {
+    let (whole, parts) = History::whole_and_in_parts();
+    assert!(whole.len() > 2 << 20, "{}", whole.len());
+    assert!(whole == parts);
+}

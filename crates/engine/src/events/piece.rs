@@ -34,7 +34,7 @@ pub(crate) struct Piece {
 }
 
 /// What has been seen of a group.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pieces {
     /// Its first record.
     pub(crate) first: Lsn,

@@ -15,7 +15,7 @@ pub mod state;
 
 pub use state::{Settings, State};
 
-use crate::group::{self, End, Item, Next};
+use crate::group::{End, Next, Parts};
 use types::gtid::Gtid;
 use wire::ProtocolError;
 use wire::binlog::MAGIC;
@@ -53,83 +53,192 @@ pub fn put_group(
     txid: u64,
     out: &mut Vec<u8>,
 ) -> Result<Made, ProtocolError> {
-    let (body_len, end, last) = measure(bytes, state.settings.checksum)?;
-    let server_id = match end.server_id {
-        0 => state.settings.server_id,
-        id => id,
-    };
-    let gtid = state.name(end.gtid);
-    let (last_committed, sequence_number) = state
-        .dependencies
-        .next(end.keys.as_deref(), state.settings.history as usize);
-    let (original_micros, original_version) = end
-        .original
-        .unwrap_or((end.committed_micros, state.settings.version));
-    let mut transaction = Transaction {
-        gtid,
-        statements: end.statement,
-        last_committed,
-        sequence_number,
-        original_commit_micros: original_micros,
-        immediate_commit_micros: end.committed_micros,
-        length: 0,
-        original_version,
-        immediate_version: state.settings.version,
-    };
-    let checksum = state.settings.checksum;
-    let xid_len = match end.statement {
-        true => 0,
-        false => (header::LEN + XID_LEN + checksum.len()) as u64,
-    };
-    transaction.length = whole_length(&transaction, body_len + xid_len, checksum);
-    let seconds = (original_micros / SECOND) as u32;
-    let mut w = Writer {
-        position: state.position,
-        server_id,
-        checksum,
-        out,
-    };
-    let front = match gtid {
-        Some(_) => kind::GTID,
-        None => kind::ANONYMOUS_GTID,
-    };
-    // As in MySQL, where the statement that commits has begun: here it is known when it ended.
-    w.event(front, 0, seconds, |b| transaction.write(b));
-    let mut rest = bytes;
-    while let Some(Next::Item(item)) = group::next(&mut rest)? {
-        w.event(item.kind, item.flags, item.timestamp, |b| {
-            b.put_bytes(item.body);
-        });
-    }
-    if !end.statement {
-        w.event(kind::XID, 0, seconds, |b| b.put_u64(txid));
-    }
-    debug_assert_eq!(w.position - state.position, transaction.length);
-    state.position = w.position;
-    state.seconds = seconds.max(last);
-    if let Some(gtid) = gtid {
-        state.executed.add(gtid);
-    }
-    Ok(Made {
-        gtid,
-        length: transaction.length,
-    })
+    let mut measure = Measure::new(state.settings.checksum);
+    measure.add(bytes)?;
+    let mut making = Making::begin(state, &measure.finish()?, txid, out);
+    making.add(bytes, out)?;
+    making.finish(state, out)
 }
 
-/// Bytes of a group's own events, its last item, and the time of its last event.
-fn measure(bytes: &[u8], checksum: Checksum) -> Result<(u64, End, u32), ProtocolError> {
-    let (mut rest, mut len, mut last) = (bytes, 0, 0);
-    loop {
-        match group::next(&mut rest)?.ok_or(ProtocolError::Malformed)? {
-            Next::Item(Item {
-                body, timestamp, ..
-            }) => {
-                len += (header::LEN + body.len() + checksum.len()) as u64;
-                last = timestamp;
-            }
-            Next::End(end) if rest.is_empty() => return Ok((len, end, last)),
-            Next::End(_) => return Err(ProtocolError::Malformed),
+/// What has to be known of a group before its first event can be written: all of it is read for that, in parts.
+#[derive(Debug)]
+pub struct Measure {
+    checksum: Checksum,
+    parts: Parts,
+    length: u64,
+    last: u32,
+    end: Option<End>,
+}
+
+/// See [`Measure`].
+#[derive(Debug)]
+pub struct Measured {
+    /// Bytes of its own events.
+    length: u64,
+    end: End,
+    /// The time of its last event.
+    last: u32,
+}
+
+impl Measure {
+    /// Of a group whose events have such a checksum.
+    pub fn new(checksum: Checksum) -> Measure {
+        Measure {
+            checksum,
+            parts: Parts::default(),
+            length: 0,
+            last: 0,
+            end: None,
         }
+    }
+
+    /// The next part.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: it is no group.
+    pub fn add(&mut self, part: &[u8]) -> Result<(), ProtocolError> {
+        let Measure {
+            checksum,
+            parts,
+            length,
+            last,
+            end,
+        } = self;
+        parts.add(part, |next| match next {
+            _ if end.is_some() => Err(ProtocolError::Malformed),
+            Next::Item(item) => {
+                *length += (header::LEN + item.body.len() + checksum.len()) as u64;
+                *last = item.timestamp;
+                Ok(())
+            }
+            Next::End(e) => {
+                *end = Some(e);
+                Ok(())
+            }
+        })
+    }
+
+    /// There was no more.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: it is no whole group.
+    pub fn finish(self) -> Result<Measured, ProtocolError> {
+        match self.end {
+            Some(end) if self.parts.is_whole() => Ok(Measured {
+                length: self.length,
+                end,
+                last: self.last,
+            }),
+            _ => Err(ProtocolError::Malformed),
+        }
+    }
+}
+
+/// A group whose events are being written, part by part. All that is known of it is in the state when it is [finished](Making::finish).
+#[derive(Debug)]
+pub struct Making {
+    parts: Parts,
+    place: Place,
+    gtid: Option<Gtid>,
+    /// Bytes of all its events.
+    length: u64,
+    txid: u64,
+    statement: bool,
+    /// The time of its first and last event.
+    seconds: u32,
+    /// The time of the last of its own.
+    last: u32,
+}
+
+impl Making {
+    /// Appends what stands in front of its own events.
+    pub fn begin(state: &mut State, group: &Measured, txid: u64, out: &mut Vec<u8>) -> Making {
+        let end = &group.end;
+        let gtid = state.name(end.gtid);
+        let (last_committed, sequence_number) = state
+            .dependencies
+            .next(end.keys.as_deref(), state.settings.history as usize);
+        let (original_micros, original_version) = end
+            .original
+            .unwrap_or((end.committed_micros, state.settings.version));
+        let mut transaction = Transaction {
+            gtid,
+            statements: end.statement,
+            last_committed,
+            sequence_number,
+            original_commit_micros: original_micros,
+            immediate_commit_micros: end.committed_micros,
+            length: 0,
+            original_version,
+            immediate_version: state.settings.version,
+        };
+        let mut place = Place::of(state);
+        if end.server_id != 0 {
+            place.server_id = end.server_id;
+        }
+        let checksum = place.checksum;
+        let xid_len = match end.statement {
+            true => 0,
+            false => (header::LEN + XID_LEN + checksum.len()) as u64,
+        };
+        transaction.length = whole_length(&transaction, group.length + xid_len, checksum);
+        let seconds = (original_micros / SECOND) as u32;
+        let front = match gtid {
+            Some(_) => kind::GTID,
+            None => kind::ANONYMOUS_GTID,
+        };
+        // As in MySQL, where the statement that commits has begun: here it is known when it ended.
+        place.event((front, 0, seconds), out, |b| transaction.write(b));
+        Making {
+            parts: Parts::default(),
+            place,
+            gtid,
+            length: transaction.length,
+            txid,
+            statement: end.statement,
+            seconds,
+            last: group.last,
+        }
+    }
+
+    /// Appends the events of its next part.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: it is no group.
+    pub fn add(&mut self, part: &[u8], out: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        let place = &mut self.place;
+        self.parts.add(part, |next| {
+            if let Next::Item(item) = next {
+                place.event((item.kind, item.flags, item.timestamp), out, |b| {
+                    b.put_bytes(item.body);
+                });
+            }
+            Ok(())
+        })
+    }
+
+    /// Appends what ends it. The state is then that behind it.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: it is not what was measured.
+    pub fn finish(mut self, state: &mut State, out: &mut Vec<u8>) -> Result<Made, ProtocolError> {
+        if !self.statement {
+            let txid = self.txid;
+            self.place
+                .event((kind::XID, 0, self.seconds), out, |b| b.put_u64(txid));
+        }
+        if !self.parts.is_whole() || self.place.position - state.position != self.length {
+            return Err(ProtocolError::Malformed);
+        }
+        state.position = self.place.position;
+        state.seconds = self.seconds.max(self.last);
+        if let Some(gtid) = self.gtid {
+            state.executed.add(gtid);
+        }
+        Ok(Made {
+            gtid: self.gtid,
+            length: self.length,
+        })
     }
 }
 
@@ -153,68 +262,67 @@ fn whole_length(transaction: &Transaction, others: u64, checksum: Checksum) -> u
 pub fn put_head(state: &mut State, created: u32, out: &mut Vec<u8>) {
     out.put_bytes(&MAGIC);
     let settings = &state.settings;
-    let mut w = Writer {
+    let mut place = Place {
         position: FIRST_POSITION,
         server_id: settings.server_id,
         checksum: Checksum::Crc32,
-        out,
     };
     let format = Format::new(&settings.version_text, created, settings.checksum);
     let seconds = state.seconds.max(created);
-    w.event(kind::FORMAT_DESCRIPTION, flag::IN_USE, seconds, |b| {
-        format.write(b);
-    });
-    w.checksum = settings.checksum;
-    w.event(kind::PREVIOUS_GTIDS, flag::IGNORABLE, seconds, |b| {
-        state.executed.encode(b);
-    });
-    state.position = w.position;
+    let front = (kind::FORMAT_DESCRIPTION, flag::IN_USE, seconds);
+    place.event(front, out, |b| format.write(b));
+    place.checksum = settings.checksum;
+    let front = (kind::PREVIOUS_GTIDS, flag::IGNORABLE, seconds);
+    place.event(front, out, |b| state.executed.encode(b));
+    state.position = place.position;
     state.seconds = seconds;
     state.dependencies.restart();
 }
 
 /// Appends a file's last event: the next file is `next`.
 pub fn put_rotate(state: &mut State, next: &str, out: &mut Vec<u8>) {
-    let mut w = Writer::of(state, out);
-    w.event(kind::ROTATE, 0, w_seconds(state), |b| {
+    let mut place = Place::of(state);
+    place.event((kind::ROTATE, 0, state.seconds), out, |b| {
         let file = next.as_bytes();
         let position = FIRST_POSITION;
         Rotate { file, position }.write(b);
     });
-    state.position = w.position;
+    state.position = place.position;
 }
 
 /// Appends a file's last event: the server has stopped.
 pub fn put_stop(state: &mut State, seconds: u32, out: &mut Vec<u8>) {
     state.seconds = state.seconds.max(seconds);
-    let mut w = Writer::of(state, out);
-    w.event(kind::STOP, 0, w_seconds(state), |_| {});
-    state.position = w.position;
+    let mut place = Place::of(state);
+    place.event((kind::STOP, 0, state.seconds), out, |_| {});
+    state.position = place.position;
 }
 
-fn w_seconds(state: &State) -> u32 {
-    state.seconds
-}
-
-/// Appends events one behind the other.
-struct Writer<'a> {
+/// Where events are appended one behind the other, and what they have in common.
+#[derive(Debug)]
+struct Place {
     position: u64,
     server_id: u32,
     checksum: Checksum,
-    out: &'a mut Vec<u8>,
 }
 
-impl Writer<'_> {
-    fn of<'a>(state: &State, out: &'a mut Vec<u8>) -> Writer<'a> {
-        Writer {
+impl Place {
+    /// Behind all that is there, and by this server.
+    fn of(state: &State) -> Place {
+        Place {
             position: state.position,
             server_id: state.settings.server_id,
             checksum: state.settings.checksum,
-            out,
         }
     }
 
-    fn event(&mut self, kind: u8, flags: u16, timestamp: u32, fill: impl FnOnce(&mut Vec<u8>)) {
+    /// Appends an event: its kind, flags and time, and its body, which `fill` appends.
+    fn event(
+        &mut self,
+        (kind, flags, timestamp): (u8, u16, u32),
+        out: &mut Vec<u8>,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) {
         let header = Header {
             timestamp,
             kind,
@@ -223,7 +331,7 @@ impl Writer<'_> {
             next_position: self.position as u32,
             flags,
         };
-        self.position += put_event(header, self.checksum, self.out, fill) as u64;
+        self.position += put_event(header, self.checksum, out, fill) as u64;
     }
 }
 

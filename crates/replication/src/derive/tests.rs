@@ -185,6 +185,52 @@ fn a_foreign_name_that_is_taken_is_not_given_twice() {
 }
 
 #[test]
+fn a_group_in_parts_becomes_the_same_bytes() {
+    let bodies: [&[u8]; 4] = [b"BEGIN", &[1; 300], b"", &[2; 70]];
+    for statement in [false, true] {
+        let e = End {
+            statement,
+            ..end(9_000_000)
+        };
+        let bytes = group(&bodies, &e);
+        let (mut state, mut out) = started(settings());
+        let made = put_group(&mut state, &bytes, 5, &mut out).unwrap();
+        for size in (1..40).chain([299, 311, 312, bytes.len()]) {
+            let (mut parted, mut in_parts) = started(settings());
+            let mut measure = Measure::new(parted.settings.checksum);
+            bytes.chunks(size).for_each(|p| measure.add(p).unwrap());
+            let measured = measure.finish().unwrap();
+            let mut making = Making::begin(&mut parted, &measured, 5, &mut in_parts);
+            for part in bytes.chunks(size) {
+                making.add(part, &mut in_parts).unwrap();
+            }
+            assert_eq!(making.finish(&mut parted, &mut in_parts), Ok(made));
+            assert_eq!((&parted, &in_parts), (&state, &out), "{size}");
+        }
+    }
+}
+
+#[test]
+fn a_group_in_parts_is_whole_or_refused() {
+    let bytes = group(&[b"one", b"two"], &end(1));
+    for cut in 0..bytes.len() {
+        let mut measure = Measure::new(Checksum::Crc32);
+        bytes[..cut].chunks(7).for_each(|p| measure.add(p).unwrap());
+        assert!(measure.finish().is_err(), "{cut}");
+    }
+    // What follows the last item is refused, and so is another group than that which was measured.
+    let mut measure = Measure::new(Checksum::Crc32);
+    measure.add(&bytes).unwrap();
+    assert!(measure.add(&bytes).is_err());
+    let (mut state, mut out) = started(settings());
+    let mut measure = Measure::new(Checksum::Crc32);
+    measure.add(&bytes).unwrap();
+    let mut making = Making::begin(&mut state, &measure.finish().unwrap(), 1, &mut out);
+    making.add(&group(&[b"one"], &end(1)), &mut out).unwrap();
+    assert!(making.finish(&mut state, &mut out).is_err());
+}
+
+#[test]
 fn what_is_no_group_changes_nothing() {
     let (mut state, mut out) = started(settings());
     let (was, len) = (state.clone(), out.len());

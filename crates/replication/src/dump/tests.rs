@@ -4,7 +4,7 @@ use super::*;
 use crate::derive::tests::{end, group, settings};
 use crate::files::names::Names;
 use crate::service::OpenLog;
-use crate::source::{Group, GroupSource, Next};
+use crate::source::{Group, GroupSource, Items, Next};
 use base::mem::{MemDisk, environment};
 use base::{Lsn, block_on};
 use replicas::Replicas;
@@ -58,7 +58,7 @@ fn log() -> Arc<BinaryLog> {
         commit: Lsn(n * 10),
         txid: n,
         resume: Lsn(n * 10 + 1),
-        bytes: group(&[b"BEGIN", &[n as u8; 60]], &end(n * 1_000_000)),
+        items: Items::Whole(group(&[b"BEGIN", &[n as u8; 60]], &end(n * 1_000_000))),
     });
     let row = Row {
         groups: groups.collect(),

@@ -9,7 +9,7 @@
 
 use super::names::{LAST_NUMBER, Names};
 use super::read::{Head, read_head};
-use crate::derive::{self, FLAGS_AT, Made, Settings, State, state::Phase};
+use crate::derive::{self, FLAGS_AT, Made, Making, Measure, Settings, State, state::Phase};
 use base::Lsn;
 use base::environment::{Disk, File, OpenMode};
 use std::io;
@@ -38,6 +38,8 @@ pub struct Store {
     state: State,
     /// What was put in and is not written.
     pending: Vec<u8>,
+    /// Where that begins: what is before is in the file.
+    written: u64,
     /// Bytes of the file that are durable, with the state behind them.
     durable: u64,
     /// What the first file says was before it.
@@ -48,6 +50,10 @@ pub struct Store {
 fn damaged(what: &Path, why: &str) -> io::Error {
     let text = format!("{}: {why}", what.display());
     io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+fn no_group() -> io::Error {
+    damaged(Path::new("log"), "a transaction's events are damaged")
 }
 
 /// All of a small file; `None` where there is none.
@@ -140,6 +146,7 @@ impl Store {
         let file = disk.open(&path, OpenMode::Buffered, create)?;
         let mut store = Store {
             durable: state.position,
+            written: state.position,
             file,
             disk,
             names,
@@ -274,14 +281,72 @@ impl Store {
         lsn: Lsn,
         resume: Lsn,
     ) -> io::Result<Option<Made>> {
-        if lsn <= self.state.done && !base::mutant!("gtid-given-twice-after-a-crash") {
-            self.state.resume = self.state.resume.max(resume);
+        if self.passes(lsn, resume) {
             return Ok(None);
         }
         let made = derive::put_group(&mut self.state, group, txid, &mut self.pending)
-            .map_err(|_| damaged(Path::new("log"), "a transaction's events are damaged"))?;
+            .map_err(|_| no_group())?;
         (self.state.done, self.state.resume) = (lsn, resume);
         Ok(Some(made))
+    }
+
+    /// Whether what was committed at `lsn` is there; the log is then read from `resume` on.
+    pub fn passes(&mut self, lsn: Lsn, resume: Lsn) -> bool {
+        let there = lsn <= self.state.done && !base::mutant!("gtid-given-twice-after-a-crash");
+        if there {
+            self.state.resume = self.state.resume.max(resume);
+        }
+        there
+    }
+
+    /// Begins a group that comes in parts, and of which nothing is there. Until it is [ended](Self::end_parts) nothing else may be done with
+    /// the files but [writing](Self::write).
+    ///
+    /// # Errors
+    /// `InvalidData`: it is no group.
+    pub fn begin_parts(&mut self, measure: Measure, txid: u64) -> io::Result<Making> {
+        let measured = measure.finish().map_err(|_| no_group())?;
+        let state = &mut self.state;
+        Ok(Making::begin(state, &measured, txid, &mut self.pending))
+    }
+
+    /// Puts in a part.
+    ///
+    /// # Errors
+    /// `InvalidData`: it is no group.
+    pub fn put_part(&mut self, making: &mut Making, part: &[u8]) -> io::Result<()> {
+        making.add(part, &mut self.pending).map_err(|_| no_group())
+    }
+
+    /// All parts are in of what was committed at `lsn`; the log is then read from `resume` on.
+    ///
+    /// # Errors
+    /// `InvalidData`: it is no group.
+    pub fn end_parts(&mut self, making: Making, lsn: Lsn, resume: Lsn) -> io::Result<Made> {
+        let made = making
+            .finish(&mut self.state, &mut self.pending)
+            .map_err(|_| no_group())?;
+        assert_eq!(
+            self.written + self.pending.len() as u64,
+            self.state.position,
+            "a transaction's events stand where the state says"
+        );
+        (self.state.done, self.state.resume) = (lsn, resume);
+        Ok(made)
+    }
+
+    /// Writes what was put in.
+    ///
+    /// # Errors
+    /// What the disk answers. It can be tried again.
+    pub fn write(&mut self) -> io::Result<()> {
+        if !self.pending.is_empty() {
+            self.file.write_now(&self.pending, self.written)?;
+            self.written += self.pending.len() as u64;
+            self.pending.clear();
+            self.pending.shrink_to(1 << 20);
+        }
+        Ok(())
     }
 
     /// Writes what was put in, and shows it.
@@ -289,12 +354,7 @@ impl Store {
     /// # Errors
     /// What the disk answers. It can be tried again.
     pub fn flush(&mut self) -> io::Result<()> {
-        if !self.pending.is_empty() {
-            let at = self.state.position - self.pending.len() as u64;
-            self.file.write_now(&self.pending, at)?;
-            self.pending.clear();
-            self.pending.shrink_to(1 << 20);
-        }
+        self.write()?;
         self.show();
         Ok(())
     }
@@ -395,6 +455,7 @@ impl Store {
         });
         self.file = file;
         self.durable = state.position;
+        self.written = state.position;
         self.state = state;
         Ok(())
     }
@@ -414,6 +475,7 @@ impl Store {
         self.write_state(&stopped)?;
         self.state = stopped;
         self.durable = self.state.position;
+        self.written = self.durable;
         self.show();
         Ok(())
     }

@@ -2,16 +2,38 @@
 
 use super::*;
 use crate::derive::tests::{end, group, settings};
-use crate::source::{Group, Next};
+use crate::source::{Group, Items, Next, NextPart, PartReader, ReadParts};
 use base::block_on;
 use base::lock::Mutex;
 use base::mem::{MemDisk, environment};
+use std::collections::VecDeque;
 use std::path::Path;
 use types::gtid::Gtid;
+use wire::binlog::frame::{Checksum, Event};
+
+/// A group out of memory, in parts of so many bytes.
+struct Chunks(Vec<u8>, usize);
+
+impl ReadParts for Chunks {
+    fn read(&self) -> Box<dyn PartReader> {
+        let parts: Vec<Vec<u8>> = self.0.chunks(self.1).map(<[u8]>::to_vec).collect();
+        Box::new(Left(parts.into()))
+    }
+}
+
+struct Left(VecDeque<Vec<u8>>);
+
+impl PartReader for Left {
+    fn next(&mut self) -> NextPart<'_> {
+        Box::pin(std::future::ready(Ok(self.0.pop_front())))
+    }
+}
 
 /// Groups that a test puts in.
 #[derive(Default)]
 struct Log {
+    /// They come in parts of so many bytes.
+    part: Option<usize>,
     groups: Mutex<Vec<Group>>,
     end: Mutex<u64>,
     closed: Mutex<bool>,
@@ -25,11 +47,17 @@ impl Log {
         let mut end_of_log = self.end.lock();
         *end_of_log += 10;
         let commit = Lsn(*end_of_log);
+        let mut bodies: Vec<&[u8]> = vec![b"BEGIN"];
+        bodies.extend(body.chunks(100_000));
+        let bytes = group(&bodies, &end(commit.0 * 1_000_000));
         self.groups.lock().push(Group {
             commit,
             txid: commit.0,
             resume: Lsn(commit.0 + 1),
-            bytes: group(&[b"BEGIN", body], &end(commit.0 * 1_000_000)),
+            items: match self.part {
+                Some(size) => Items::InParts(Arc::new(Chunks(bytes, size))),
+                None => Items::Whole(bytes),
+            },
         });
         drop(end_of_log);
         self.event.fire();
@@ -61,11 +89,13 @@ impl GroupSource for Source {
             let log = self.log.clone();
             log.event
                 .wait_for(|| {
+                    // In the order of `commit`.
+                    let end_of_log = log.end.lock();
                     let groups = log.groups.lock();
                     let next = groups.iter().find(|g| g.commit >= self.at).cloned();
                     match &next {
                         Some(g) => self.at = g.resume,
-                        None => self.at = self.at.max(Lsn(*log.end.lock() + 1)),
+                        None => self.at = self.at.max(Lsn(*end_of_log + 1)),
                     }
                     match next {
                         Some(g) => Some(Ok(Some(g))),
@@ -215,4 +245,96 @@ fn a_full_disk_is_waited_for() {
     assert_eq!(binary_log.feed.with(|v| v.executed.len()), 2);
     log.close();
     block_on(binary_log.wait_end());
+}
+
+/// What the files are after some transactions of three megabytes, others between them; the disk is full for a while, if it is to be.
+fn files_of_large(part: Option<usize>, full: bool) -> Vec<Vec<u8>> {
+    let disk = Arc::new(MemDisk::default());
+    let log = Arc::new(Log {
+        part,
+        ..Log::default()
+    });
+    let binary_log = start(&disk, &log);
+    let mut lsn = log.commit(b"small");
+    block_on(binary_log.wait_read(Lsn(lsn.0 + 1))).unwrap();
+    let room = disk.clone();
+    let filled = full.then(|| {
+        // Within the second transaction.
+        disk.set_room(2 << 20);
+        std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            room.set_room(1 << 30);
+        })
+    });
+    for n in 0..3u8 {
+        log.commit(&vec![n; 3 << 20]);
+        lsn = log.commit(b"small");
+    }
+    block_on(binary_log.wait_read(Lsn(lsn.0 + 1))).unwrap();
+    if let Some(t) = filled {
+        t.join().unwrap();
+    }
+    let files = binary_log.feed.with(|v| v.files.clone());
+    log.close();
+    block_on(binary_log.wait_end());
+    files.iter().map(|f| read(&disk, *f)).collect()
+}
+
+#[test]
+fn large_transactions_that_come_in_parts_are_the_same_in_the_files() {
+    let whole = files_of_large(None, false);
+    assert!(whole.len() > 2 && whole.iter().map(Vec::len).sum::<usize>() > 9 << 20);
+    for (part, full) in [(1000, false), (1 << 20, false), (100 << 10, true)] {
+        assert!(files_of_large(Some(part), full) == whole, "{part} {full}");
+    }
+}
+
+#[test]
+fn what_a_crash_leaves_of_a_large_transaction_is_made_anew() {
+    let disk = Arc::new(MemDisk::default());
+    let log = Arc::new(Log {
+        part: Some(100 << 10),
+        ..Log::default()
+    });
+    let binary_log = start(&disk, &log);
+    let small = log.commit(b"small");
+    block_on(binary_log.wait_read(Lsn(small.0 + 1))).unwrap();
+    let shown = binary_log.feed.with(|v| v.files.clone());
+    // It cannot be written to its end.
+    disk.set_room(2 << 20);
+    let large = log.commit(&vec![7; 3 << 20]);
+    let path = Names::new(Path::new("/d"), "binlog", "").unwrap().path(1);
+    let file = disk.open(&path, OpenMode::Buffered, false).unwrap();
+    while file.len().unwrap() < 1 << 20 {
+        std::thread::yield_now();
+    }
+    // Nothing of it is shown.
+    assert_eq!(binary_log.feed.with(|v| v.files.clone()), shown);
+    assert_eq!(binary_log.feed.with(|v| v.executed.len()), 1);
+    let left = Arc::new(disk.crash(true));
+    left.set_room(1 << 30);
+    let again = Arc::new(Log {
+        part: Some(7000),
+        ..Log::default()
+    });
+    again.groups.lock().clone_from(&log.groups.lock());
+    *again.end.lock() = *log.end.lock();
+    let binary_log = start(&left, &again);
+    block_on(binary_log.wait_read(Lsn(large.0 + 1))).unwrap();
+    assert_eq!(binary_log.feed.with(|v| v.executed.len()), 2);
+    let files = binary_log.feed.with(|v| v.files.clone());
+    assert!(files.iter().any(|f| f.size > 3 << 20));
+    for file in files {
+        let (bytes, mut at) = (read(&left, file), 4);
+        while at < bytes.len() {
+            at += Event::read(&bytes[at..], Checksum::Crc32)
+                .unwrap()
+                .bytes
+                .len();
+        }
+    }
+    again.close();
+    block_on(binary_log.wait_end());
+    disk.set_room(1 << 30);
+    log.close();
 }

@@ -3,10 +3,10 @@
 //! What it never does: hold a commit up, or look at the clock for what decides bytes that no state has.
 
 use super::feed::{Feed, Health};
-use crate::derive::Settings;
+use crate::derive::{Making, Measure, Settings};
 use crate::files::store::Store;
 use crate::semi_sync::Place;
-use crate::source::{Group, GroupSource};
+use crate::source::{Group, GroupSource, Items, ReadParts};
 use base::environment::{deadline, shortage};
 use base::lock::Mutex;
 use base::{Clock, Event, Lsn};
@@ -213,8 +213,19 @@ impl<S: GroupSource> Worker<S> {
 
     async fn group(&mut self, g: Group) -> Result<(), String> {
         self.past_start(g.commit).await?;
-        let put = self.store.put(&g.bytes, g.txid, g.commit, g.resume);
-        put.map_err(|e| e.to_string())?;
+        match g.items {
+            Items::Whole(bytes) => {
+                let put = self.store.put(&bytes, g.txid, g.commit, g.resume);
+                put.map_err(|e| e.to_string())?;
+            }
+            Items::InParts(parts) => {
+                if !self.store.passes(g.commit, g.resume) {
+                    let made = self.put_in_parts(&*parts, g.txid).await?;
+                    let ended = self.store.end_parts(made, g.commit, g.resume);
+                    ended.map_err(|e| e.to_string())?;
+                }
+            }
+        }
         self.ends = self.end();
         if self.store.is_full() {
             self.next_file(0).await?;
@@ -224,6 +235,28 @@ impl<S: GroupSource> Worker<S> {
             self.write(false).await?;
         }
         Ok(())
+    }
+
+    /// Puts the events of a large group in, and writes them from time to time: nobody is shown them before all are there. It is read twice,
+    /// as its length stands in front.
+    async fn put_in_parts(&mut self, parts: &dyn ReadParts, txid: u64) -> Result<Making, String> {
+        let mut measure = Measure::new(self.store.state().settings.checksum);
+        let mut reader = parts.read();
+        while let Some(part) = reader.next().await? {
+            let measured = measure.add(&part);
+            measured.map_err(|_| "a transaction's events are damaged".to_owned())?;
+        }
+        let begun = self.store.begin_parts(measure, txid);
+        let mut making = begun.map_err(|e| e.to_string())?;
+        let mut reader = parts.read();
+        while let Some(part) = reader.next().await? {
+            let put = self.store.put_part(&mut making, &part);
+            put.map_err(|e| e.to_string())?;
+            if self.store.unwritten() >= WRITE_AT {
+                self.again(Store::write).await?;
+            }
+        }
+        Ok(making)
     }
 
     /// Where the files end.

@@ -11,8 +11,8 @@ use base::mem::{MemDisk, environment};
 use base::{Lsn, SplitMix64, block_on};
 use engine::{Engine, EngineOptions, Interrupt, PagerOptions};
 use replication::changes::Changes;
-use replication::derive::{Settings, State, put_group, put_head};
-use replication::source::{EngineSource, GroupSource};
+use replication::derive::{Making, Measure, Settings, State, put_group, put_head};
+use replication::source::{EngineSource, GroupSource, Items, ReadParts};
 use sql::sink::Collector;
 use sql::{Instance, InstanceOptions, Session};
 use sql_expr::vars::GlobalVars;
@@ -34,6 +34,13 @@ pub struct History {
     from: Lsn,
     clients: Vec<Session>,
     running: Running,
+}
+
+fn each(parts: &dyn ReadParts, mut f: impl FnMut(&[u8])) {
+    let mut reader = parts.read();
+    while let Some(part) = block_on(reader.next()).expect("a part") {
+        f(&part);
+    }
 }
 
 /// The statement that runs: since when, and how it is killed.
@@ -147,6 +154,11 @@ impl History {
     /// What it has done, as a file.
     pub fn file(&mut self) -> Vec<u8> {
         self.run(0, "CREATE DATABASE the_end");
+        self.read(u64::MAX)
+    }
+
+    /// The file, of which groups of more bytes than that are read in parts.
+    fn read(&mut self, whole_max: u64) -> Vec<u8> {
         let settings = Settings {
             server_id: 1,
             sid: Sid([7; 16]),
@@ -160,15 +172,51 @@ impl History {
         let mut state = State::new(settings, Lsn(1));
         let mut file = Vec::new();
         put_head(&mut state, 0, &mut file);
-        let mut source = EngineSource::new(&self.engine, self.from, Lsn::NONE);
+        let source = EngineSource::new(&self.engine, self.from, Lsn::NONE);
+        let mut source = source.holding(whole_max);
         loop {
             let group = block_on(source.next()).expect("a group").expect("a group");
-            let text = String::from_utf8_lossy(&group.bytes);
-            if text.contains("CREATE DATABASE the_end") {
+            let at = file.len();
+            match group.items {
+                Items::Whole(bytes) => {
+                    assert!(bytes.len() as u64 <= whole_max);
+                    put_group(&mut state, &bytes, group.txid, &mut file).expect("a group");
+                }
+                Items::InParts(parts) => {
+                    let mut measure = Measure::new(Checksum::Crc32);
+                    each(&*parts, |part| measure.add(part).expect("a part"));
+                    let measured = measure.finish().expect("a group");
+                    let mut making = Making::begin(&mut state, &measured, group.txid, &mut file);
+                    each(&*parts, |part| making.add(part, &mut file).expect("a part"));
+                    making.finish(&mut state, &mut file).expect("a group");
+                }
+            }
+            if String::from_utf8_lossy(&file[at..]).contains("CREATE DATABASE the_end") {
+                file.truncate(at);
                 return file;
             }
-            put_group(&mut state, &group.bytes, group.txid, &mut file).expect("a group");
         }
+    }
+
+    /// What some transactions, small ones and one of a megabyte and more, are in a file: read as a whole, and in parts.
+    pub fn whole_and_in_parts() -> (Vec<u8>, Vec<u8>) {
+        let mut history = History::new(&["CREATE TABLE big (a INT PRIMARY KEY, b LONGTEXT)"], 1);
+        let row = |n: u32| format!("({n}, REPEAT(CHAR({}), {}))", 65 + n % 26, n * 20);
+        let rows: Vec<String> = (1..=300).map(row).collect();
+        let fill = format!("INSERT INTO big VALUES {}", rows.join(", "));
+        for sql in [
+            &fill,
+            "UPDATE big SET b = CONCAT(b, 'x') WHERE a < 4",
+            "UPDATE big SET a = a + 1000",
+            "INSERT INTO big VALUES (1, REPEAT('y', 300000))",
+            "DELETE FROM big",
+        ] {
+            history.run(0, sql);
+        }
+        let whole = history.file();
+        let parts = history.read(2000);
+        block_on(history.engine.abandon());
+        (whole, parts)
     }
 
     /// So many random transactions of four sessions, also of tables that are [`RICH`]; with those, definitions are changed as well.
