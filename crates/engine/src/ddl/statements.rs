@@ -183,11 +183,7 @@ impl Session {
             engine.abandon_file(space.id());
             return Err(e);
         }
-        let t = Arc::new(Table::open(engine.pager(), def, space, None));
-        t.live
-            .visible_from
-            .store(engine.log.end().0, Ordering::Release);
-        engine.change_catalog(|c| c.put_table(t));
+        engine.show_new_file(None, Table::open(engine.pager(), def, space, None));
         ties.show(&engine);
         Ok(true)
     }
@@ -249,13 +245,8 @@ impl Session {
             engine.abandon_file(space.id());
             return Err(e);
         }
-        old.retired.store(true, Ordering::SeqCst);
-        let mut t = Table::open(engine.pager(), def, space.clone(), None);
-        t.locked_as(old);
-        t.live
-            .visible_from
-            .store(engine.log.end().0, Ordering::Release);
-        engine.change_catalog(|c| c.put_table(Arc::new(t)));
+        let new = Table::open(engine.pager(), def, space.clone(), None);
+        engine.show_new_file(Some(old), new);
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
         let _ = engine.pager().rename_space(space.id(), &path);

@@ -69,13 +69,10 @@ impl Session {
             return true;
         }
         let u = TableUse::announce(t, writes);
-        let live = &t.live;
         if !t.lock.admits(writes)
             || t.retired.load(Ordering::SeqCst)
-            || self
-                .snapshot
-                .is_some_and(|s| s.lsn.0 < live.visible_from.load(Ordering::Acquire))
-            || live.auto_increment.load(Ordering::Relaxed) == 0
+            || self.snapshot.is_some_and(|s| t.is_younger_than(s.lsn))
+            || t.live.auto_increment.load(Ordering::Relaxed) == 0
         {
             return false;
         }
@@ -172,7 +169,7 @@ impl Session {
             return Ok(false);
         }
         if let Some(s) = self.snapshot
-            && s.lsn.0 < t.live.visible_from.load(Ordering::Acquire)
+            && t.is_younger_than(s.lsn)
         {
             // The table holds nothing of what the snapshot sees.
             return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));
