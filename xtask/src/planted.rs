@@ -132,6 +132,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::row_rules::a_row_in_the_place_of_another_is_checked",
     ),
     (
+        "claim-does-not-shut-the-table",
+        "session::tests::swaps::whoever_writes_finds_the_new_table",
+    ),
+    (
         "generated-column-not-computed-again",
         "session::tests::row_rules::an_index_of_a_generated_column_follows_its_row",
     ),
@@ -146,6 +150,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     (
         "held-back-not-let-pass",
         "session::tests::table_locks::a_change_that_has_nothing_to_do_gives_way",
+    ),
+    (
+        "wait-for-a-claim-not-seen",
+        "session::tests::swaps::a_transaction_in_the_way_of_a_swap_is_told",
     ),
     (
         "who-waits-for-a-table-is-not-woken",

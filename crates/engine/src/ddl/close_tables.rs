@@ -1,7 +1,8 @@
 //! The tables of a definition change closed, all together: nobody uses them, and nobody can begin to.
 //!
 //! Where a table is in use the change gives way ([`crate::table_lock`]). At its beginning it has done nothing yet: it lets go of the DDL
-//! mutex as well while it waits, and then begins anew, for others may have changed what it goes by.
+//! mutex as well while it waits, and then begins anew, for others may have changed what it goes by. A table that somebody has locked for writing it
+//! claims: it comes to it before everybody else.
 //!
 //! Must never do: wait for a table's users while others are kept off for long, or, at the beginning, while other changes wait.
 
@@ -72,9 +73,15 @@ impl Session {
         failed: FailedRollbacks,
         patience: &mut Patience,
     ) -> Result<Option<(DdlGuard<'e>, Closed)>, SqlError> {
+        self.claim(&wanted, patience);
         match self.try_to_lock(&wanted, failed, patience).await? {
-            Ok(closed) => Ok(Some((ddl, closed))),
+            Ok(closed) => {
+                patience.has_waited();
+                Ok(Some((ddl, closed)))
+            }
             Err(i) => {
+                // What was locked meanwhile, before anybody sees it wait, and while no other change is under way.
+                self.claim(&wanted, patience);
                 drop(ddl);
                 self.interrupt.progress.begin(Stage::Waiting, 0);
                 let waited = self.let_others_pass(&wanted[i], patience).await;
@@ -125,6 +132,7 @@ impl Session {
         failed: FailedRollbacks,
         patience: &mut Patience,
     ) -> Result<Closed, SqlError> {
+        patience.pass_claims();
         loop {
             let tried = self.try_to_lock(&wanted, failed, patience).await?;
             let in_use = match tried {

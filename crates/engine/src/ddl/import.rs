@@ -19,7 +19,6 @@ use pager::ForeignError;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use types::SqlError;
 use types::error::codes;
 
@@ -154,15 +153,8 @@ impl Session {
                 return Err(e);
             }
         };
-        old.retired.store(true, Ordering::SeqCst);
-        let mut new = Table::open(engine.pager(), def, space.clone(), Some(&filled));
-        new.locked_as(&old);
-        let new = Arc::new(new);
-        engine.want_stats(&new);
-        new.live
-            .visible_from
-            .store(engine.log.end().0, Ordering::Release);
-        engine.change_catalog(|c| c.put_table(new));
+        let new = Table::open(engine.pager(), def, space.clone(), Some(&filled));
+        engine.want_stats(&engine.show_new_file(Some(&old), new));
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
         let _ = engine.pager().rename_space(space.id(), &path);

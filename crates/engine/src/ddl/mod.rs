@@ -23,6 +23,7 @@ mod orphaned_trees;
 mod parallel;
 mod paths;
 mod rebuild;
+mod rename;
 mod rewrite;
 mod row_change;
 mod row_changes;

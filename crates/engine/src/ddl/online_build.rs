@@ -100,9 +100,7 @@ impl Session {
             }
         }
         // What older snapshots see is not in it.
-        t.indexes[last]
-            .visible_from
-            .store(snapshot.lsn.0, Ordering::Release);
+        t.indexes[last].begin_at(snapshot.lsn);
         let (def, mut rows, event) = publish(&t.def, index);
         rows.extend(engine.named(left));
         engine.replace_def(t, def, rows, event).await
@@ -239,6 +237,24 @@ impl Engine {
             // A column or an index is new.
             self.want_stats(&new);
         }
+        new
+    }
+
+    /// Shows statements a table that has a new file, in the place of `old`, which nobody uses now: who has locked that one has locked this one.
+    /// Snapshots that there are see nothing of it.
+    pub(super) fn show_new_file(&self, old: Option<&Table>, mut new: Table) -> Arc<Table> {
+        if let Some(old) = old {
+            old.retired.store(true, Ordering::SeqCst);
+            new.locked_as(old);
+        }
+        let new = Arc::new(new);
+        new.begin_at(self.log.end());
+        self.change_catalog(|c| {
+            if let Some(old) = old {
+                c.remove_table(&old.def.schema, &old.def.name);
+            }
+            c.put_table(new.clone());
+        });
         new
     }
 }

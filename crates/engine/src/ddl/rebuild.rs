@@ -19,7 +19,6 @@ use crate::table_lock::FailedRollbacks;
 use btree::Tree;
 use pager::Space;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use types::SqlError;
 
 /// A definition, without the indexes that are still to be built, and the file for it.
@@ -177,20 +176,10 @@ impl Session {
                 return Err(e);
             }
         };
-        old.retired.store(true, Ordering::SeqCst);
         // With what is known of the rows: their number, the next row id.
         let mut new = Table::open(engine.pager(), def, space.clone(), Some(&filled));
         new.know_as(&old);
-        new.locked_as(&old);
-        let new = Arc::new(new);
-        engine.want_stats(&new);
-        new.live
-            .visible_from
-            .store(engine.log.end().0, Ordering::Release);
-        engine.change_catalog(|c| {
-            c.remove_table(schema, name);
-            c.put_table(new);
-        });
+        engine.want_stats(&engine.show_new_file(Some(&old), new));
         ties.show(&engine);
         engine.ddl.set_pending_table(None);
         engine.drop_file(old.space_id());

@@ -6,7 +6,6 @@ use super::check_names::refuse_taken;
 pub(super) use super::close_tables::Closed;
 use super::compression::compressed_format;
 use super::foreign_keys::{Ties, may_drop, may_truncate};
-use super::objects::{RenamedViews, is_taken};
 pub(super) use super::row_change::{RowChange, TableName};
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
@@ -183,11 +182,7 @@ impl Session {
             engine.abandon_file(space.id());
             return Err(e);
         }
-        let t = Arc::new(Table::open(engine.pager(), def, space, None));
-        t.live
-            .visible_from
-            .store(engine.log.end().0, Ordering::Release);
-        engine.change_catalog(|c| c.put_table(t));
+        engine.show_new_file(None, Table::open(engine.pager(), def, space, None));
         ties.show(&engine);
         Ok(true)
     }
@@ -249,117 +244,13 @@ impl Session {
             engine.abandon_file(space.id());
             return Err(e);
         }
-        old.retired.store(true, Ordering::SeqCst);
-        let mut t = Table::open(engine.pager(), def, space.clone(), None);
-        t.locked_as(old);
-        t.live
-            .visible_from
-            .store(engine.log.end().0, Ordering::Release);
-        engine.change_catalog(|c| c.put_table(Arc::new(t)));
+        let new = Table::open(engine.pager(), def, space.clone(), None);
+        engine.show_new_file(Some(old), new);
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
         let _ = engine.pager().rename_space(space.id(), &path);
         engine.pager().keep_spare();
         Ok(())
-    }
-
-    /// Renames tables and views, all or none, in order: (schema, name) from and to. Foreign keys follow.
-    ///
-    /// # Errors
-    /// 1146: a table does not exist; 1049: the schema of a new name does not; 1050: a new name is taken; 1450: a view cannot leave its schema; 1826 and others: its foreign keys, or
-    /// those that wait for a table of the new name, do not go with it. 1205 and 1317 while it waits for others; what the storage fails with.
-    pub async fn rename_tables(
-        &mut self,
-        pairs: &[(TableName, TableName)],
-    ) -> Result<(), SqlError> {
-        self.commit().await?;
-        let mut patience = self.patience();
-        while !self.rename_once(pairs, &mut patience).await? {}
-        Ok(())
-    }
-
-    async fn rename_once(
-        &mut self,
-        pairs: &[(TableName, TableName)],
-        patience: &mut Patience,
-    ) -> Result<bool, SqlError> {
-        let engine = self.engine.clone();
-        let ddl = self.lock_ddl(&engine).await?;
-        let before = engine.catalog();
-        let mut view = before.as_ref().clone();
-        let mut renamed: Vec<(Arc<Table>, TableDef)> = Vec::new();
-        let mut views = RenamedViews::default();
-        for (from, to) in pairs {
-            if views.rename(&mut view, from, to)? {
-                continue;
-            }
-            let ((fs, fname), (ts, tname)) = (from, to);
-            let t = view
-                .table(fs, fname)
-                .ok_or_else(|| SqlError::no_such_table(fs, fname))?;
-            if view.schema(ts).is_none() {
-                return Err(SqlError::unknown_db(ts));
-            }
-            if is_taken(&view, ts, tname) {
-                return Err(SqlError::table_exists(tname));
-            }
-            let origin = renamed.iter().position(|(_, d)| d.id == t.def.id);
-            let first = origin.map_or(t.clone(), |i| renamed[i].0.clone());
-            let mut def = t.def.clone();
-            def.rename(ts, tname);
-            view.remove_table(fs, fname);
-            view.put_table(Arc::new(Table::open(
-                engine.pager(),
-                def.clone(),
-                t.space.clone(),
-                Some(&first),
-            )));
-            match origin {
-                Some(i) => renamed[i].1 = def,
-                None => renamed.push((first, def)),
-            }
-        }
-        for (_, def) in &renamed {
-            refuse_taken(&view, def, Some(def.id))?;
-        }
-        let ties = Ties::of_rename(&before, &mut renamed, self.foreign_key_checks)?;
-        let mut tables: Vec<Arc<Table>> = renamed.iter().map(|(t, _)| t.clone()).collect();
-        tables.extend(ties.tables());
-        let failed = FailedRollbacks::Count;
-        let closed = self
-            .close_first_with(ddl, (&tables, &views.old()), failed, patience)
-            .await?;
-        let Some(_closed) = closed else {
-            return Ok(false);
-        };
-        let mut rows = ties.rows();
-        for (old, def) in &renamed {
-            rows.push(RowChange::Remove(table_row(&old.def)));
-            rows.push(RowChange::Put(table_row(def)));
-        }
-        rows.extend(views.rows());
-        let event = self.take_definition_event();
-        engine.change_rows_and_tell(rows, event).await?;
-        for (old, _) in &renamed {
-            old.retired.store(true, Ordering::SeqCst);
-        }
-        engine.change_catalog(|c| {
-            for (old, _) in &renamed {
-                c.remove_table(&old.def.schema, &old.def.name);
-            }
-            for (old, def) in &renamed {
-                c.put_table(Arc::new(Table::open(
-                    engine.pager(),
-                    def.clone(),
-                    old.space.clone(),
-                    Some(old),
-                )));
-            }
-            views.show(c);
-        });
-        ties.show(&engine);
-        engine.move_files(&renamed);
-        Ok(true)
     }
 
     /// Lets the progress of a definition change be seen until what this gives is dropped.
@@ -504,23 +395,6 @@ impl Engine {
     pub(crate) fn abandon_file(&self, id: SpaceId) {
         if self.log.failure().is_none() {
             self.drop_file(id);
-        }
-    }
-
-    fn move_files(&self, renamed: &[(Arc<Table>, TableDef)]) {
-        // Through names aside, since the new names may be others' old ones. What fails is put right at the next start.
-        for (i, (t, def)) in renamed.iter().enumerate() {
-            let to = self.data_dir().join(table_path(&def.schema, &def.name));
-            if let Some(dir) = to.parent() {
-                let _ = self.environment().disk.create_dir_all(dir);
-            }
-            let _ = self
-                .pager
-                .rename_space(t.space_id(), &to.with_extension(format!("moving{i}.tdb")));
-        }
-        for (t, def) in renamed {
-            let to = self.data_dir().join(table_path(&def.schema, &def.name));
-            let _ = self.pager.rename_space(t.space_id(), &to);
         }
     }
 

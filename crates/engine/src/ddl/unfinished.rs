@@ -92,11 +92,8 @@ impl Session {
         old.retired.store(true, Ordering::SeqCst);
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let (pager, space) = (engine.pager(), old.space.clone());
-        let t = Arc::new(Table::open(pager, def, space, Some(&old)));
-        t.live
-            .visible_from
-            .store(engine.log.end().0, Ordering::Release);
-        engine.change_catalog(|c| c.put_table(t));
+        // The name that it had so far is the session's own, and not in the catalog.
+        engine.show_new_file(None, Table::open(pager, def, space, Some(&old)));
         ties.show(&engine);
         engine.unnamed.remove(&old);
         // If this fails the next start does it: files follow the catalog.

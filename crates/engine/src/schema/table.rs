@@ -6,8 +6,8 @@ use super::row_counts::RowCounts;
 use crate::record::RowLayout;
 use crate::stats::{Histogram, Saved, StatsCell, TableStats};
 use crate::table_lock::{Announced, TableLock, TableLockMode};
-use base::SpaceId;
 use base::lock::Mutex;
+use base::{Lsn, SpaceId};
 use btree::Tree;
 use pager::{Pager, Space};
 use std::any::Any;
@@ -24,7 +24,7 @@ pub struct Index {
     /// Its tree.
     pub tree: Tree,
     /// Where in the log the snapshot was that it was built from: it has nothing of what older ones see.
-    pub(crate) visible_from: AtomicU64,
+    visible_from: AtomicU64,
 }
 
 impl Index {
@@ -34,6 +34,16 @@ impl Index {
             tree,
             visible_from: AtomicU64::new(0),
         }
+    }
+
+    /// It has nothing of what snapshots see that are older than this.
+    pub(crate) fn begin_at(&self, at: Lsn) {
+        self.visible_from.store(at.0, Ordering::Release);
+    }
+
+    /// Whether a snapshot is too old for it.
+    pub(crate) fn is_younger_than(&self, snapshot: Lsn) -> bool {
+        snapshot.0 < self.visible_from.load(Ordering::Acquire)
     }
 }
 
@@ -107,7 +117,7 @@ pub(crate) struct Live {
     /// Next hidden row id; 0 while not known yet.
     pub(crate) row_id: AtomicU64,
     /// Snapshots below this log position are older than the table or one of its indexes.
-    pub(crate) visible_from: AtomicU64,
+    visible_from: AtomicU64,
     /// How often FLUSH TABLES was about it.
     flushes: AtomicU64,
     /// Rows, estimated: changes since the table was opened on top of a count at opening.
@@ -190,8 +200,7 @@ impl Table {
                     // Somebody may still be at work with the other one.
                     Some((o, i)) => {
                         let index = Index::new(parts, o.indexes[i].tree.again());
-                        let visible_from = o.indexes[i].visible_from.load(Ordering::Acquire);
-                        index.visible_from.store(visible_from, Ordering::Release);
+                        index.begin_at(Lsn(o.indexes[i].visible_from.load(Ordering::Acquire)));
                         Arc::new(index)
                     }
                 }
@@ -347,6 +356,17 @@ impl Table {
     #[inline]
     pub fn stats_version(&self) -> u64 {
         self.known.version()
+    }
+
+    /// Its file has nothing of what snapshots see that are older than this.
+    pub(crate) fn begin_at(&self, at: Lsn) {
+        self.live.visible_from.store(at.0, Ordering::Release);
+    }
+
+    /// Whether a snapshot is too old for its file.
+    #[inline]
+    pub(crate) fn is_younger_than(&self, snapshot: Lsn) -> bool {
+        snapshot.0 < self.live.visible_from.load(Ordering::Acquire)
     }
 
     /// Takes the place of `old`, with another file: who has locked that one has locked this one.

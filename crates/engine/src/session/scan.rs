@@ -18,7 +18,6 @@ use btree::{Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, Wait};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use types::SqlError;
 
 /// A scan in progress.
@@ -180,10 +179,8 @@ impl Session {
         if scan.mode == ReadMode::Consistent {
             self.wait_for_seen_commits().await?;
         }
-        let visible_from = name.indexes[scan.index]
-            .visible_from
-            .load(Ordering::Acquire);
-        if self.snapshot.is_some_and(|s| s.lsn.0 < visible_from) {
+        let index = &name.indexes[scan.index];
+        if self.snapshot.is_some_and(|s| index.is_younger_than(s.lsn)) {
             // The index holds nothing of what the snapshot sees.
             let e = OpError::Dropped(name.space_id());
             return Err(error::storage(e, &name.full_name));

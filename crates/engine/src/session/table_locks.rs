@@ -9,8 +9,8 @@ use super::Session;
 use crate::engine::Engine;
 use crate::schema::{DdlGuard, ObjectDef, Table};
 use crate::table_lock::{
-    Asked, Asking, FailedRollbacks, Hindrance, Leaving, TableHold, TableLock, TableLockKind,
-    TableLockMode, TableWait, Writing,
+    Asked, Asking, Claimed, Claims, FailedRollbacks, Hindrance, Leaving, TableHold, TableLock,
+    TableLockKind, TableLockMode, TableWait, Writing,
 };
 use std::sync::Arc;
 use types::SqlError;
@@ -28,6 +28,22 @@ pub(crate) struct Patience {
     rest_us: u64,
     /// KILL ends it.
     killable: bool,
+    /// The tables to which it comes next. They end with the statement, however that ends.
+    claims: Option<Claims>,
+    /// What it does about those of others.
+    claimed: Claimed,
+}
+
+impl Patience {
+    /// Of one who is in the midst of a change.
+    pub(crate) fn pass_claims(&mut self) {
+        self.claimed = Claimed::Passed;
+    }
+
+    /// It has what it wanted.
+    pub(crate) fn has_waited(&mut self) {
+        self.claims = None;
+    }
 }
 
 /// A table that is wanted.
@@ -80,6 +96,8 @@ impl Session {
             until_us: self.now_us().saturating_add(self.table_timeout_us),
             rest_us: REST_US,
             killable: true,
+            claims: None,
+            claimed: Claimed::First,
         }
     }
 
@@ -89,6 +107,8 @@ impl Session {
             until_us: u64::MAX,
             rest_us: REST_US,
             killable: false,
+            claims: None,
+            claimed: Claimed::First,
         }
     }
 
@@ -96,6 +116,18 @@ impl Session {
     fn shows_wait(&self, w: &Wanted) -> TableWait<'_> {
         let kind = TableLockKind::Locked(w.mode);
         self.interrupt.tables.wait(&w.lock, kind)
+    }
+
+    /// A definition change comes first to those of the tables that somebody else has locked for writing. It has the DDL mutex.
+    pub(crate) fn claim(&self, wanted: &[Wanted], patience: &mut Patience) {
+        let changed = wanted.iter().filter(|w| w.mode == TableLockMode::Change);
+        let locks: Vec<_> = changed.map(|w| &w.lock).collect();
+        Claims::renew(
+            &mut patience.claims,
+            self.owner,
+            &self.engine.global,
+            &locks,
+        );
     }
 
     async fn wait_patiently(
@@ -131,7 +163,7 @@ impl Session {
             let mut asked = Asked::Later;
             let _shown = self.shows_wait(w);
             let ask = || {
-                asked = w.lock.ask(self.owner, w.mode);
+                asked = w.lock.ask(self.owner, w.mode, patience.claimed);
                 asked != Asked::Later
             };
             self.wait_patiently(&w.lock, until, patience, ask).await?;
@@ -164,7 +196,8 @@ impl Session {
     ) -> Result<(), SqlError> {
         let lock = &wanted.lock;
         let _shown = self.shows_wait(wanted);
-        let held = || lock.is_held_against(self.owner, wanted.mode);
+        let claimed = patience.claimed;
+        let held = || lock.is_held_against(self.owner, wanted.mode, claimed);
         if held() {
             let until = patience.until_us;
             let freed = self.wait_patiently(lock, until, patience, || !held());
@@ -323,7 +356,7 @@ impl Session {
             patience.rest_us = (patience.rest_us * 2).min(LONGEST_REST_US);
             let gone = {
                 let era = StatementsEnding::begin(&self.engine);
-                let over = || global.have_ended(era.since);
+                let over = || global.have_ended(era.since) && !global.has_claims();
                 self.wait_until(&global.changed, patience.until_us, over)
                     .await?
             };
@@ -359,10 +392,18 @@ impl Session {
             return Ok(());
         }
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl_mutex(&engine).await?;
-        engine.global.lock_for_backup(self.owner);
-        self.holds.backup = true;
-        Ok(())
+        let global = &engine.global;
+        loop {
+            let ddl = self.lock_ddl_mutex(&engine).await?;
+            if !global.has_claims() {
+                global.lock_for_backup(self.owner);
+                self.holds.backup = true;
+                return Ok(());
+            }
+            drop(ddl);
+            let passed = || !global.has_claims();
+            self.wait_unless_killed(&global.changed, passed).await?;
+        }
     }
 
     /// UNLOCK INSTANCE.

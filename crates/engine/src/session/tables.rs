@@ -69,13 +69,10 @@ impl Session {
             return true;
         }
         let u = TableUse::announce(t, writes);
-        let live = &t.live;
         if !t.lock.admits(writes)
             || t.retired.load(Ordering::SeqCst)
-            || self
-                .snapshot
-                .is_some_and(|s| s.lsn.0 < live.visible_from.load(Ordering::Acquire))
-            || live.auto_increment.load(Ordering::Relaxed) == 0
+            || self.snapshot.is_some_and(|s| t.is_younger_than(s.lsn))
+            || t.live.auto_increment.load(Ordering::Relaxed) == 0
         {
             return false;
         }
@@ -123,11 +120,12 @@ impl Session {
             drop(u);
             let mut in_each_others_way = false;
             let admitted = || {
-                // Readers are kept off for a moment at a time.
-                in_each_others_way = writes && self.is_awaited_by(t.lock.rising());
-                in_each_others_way
-                    || t.lock.admits(writes)
-                    || t.lock.admits_owner(self.owner, writes, uses_it)
+                let admitted =
+                    t.lock.admits(writes) || t.lock.admits_owner(self.owner, writes, uses_it);
+                // Readers are kept off for a moment at a time, but where somebody has a claim.
+                in_each_others_way = !admitted
+                    && (writes && self.is_awaited_by(t.lock.rising()) || self.is_claimed_for(t));
+                admitted || in_each_others_way
             };
             if !self.wait_until(&t.lock.changed, until, admitted).await? {
                 return Err(self.engine.timed_out());
@@ -147,6 +145,16 @@ impl Session {
             && !base::mutant!("right-of-way-not-given")
     }
 
+    /// Whether somebody who comes before it to the table waits for what the transaction uses.
+    fn is_claimed_for(&self, t: &Table) -> bool {
+        let used = |n: u64| {
+            let mut tables = self.uses.iter().map(|u| u.table.lock.number());
+            let mut views = self.views.iter().map(|u| u.view.lock().number());
+            tables.any(|u| u == n) || views.any(|u| u == n)
+        };
+        t.lock.is_claimed_for(self.owner, used) && !base::mutant!("wait-for-a-claim-not-seen")
+    }
+
     /// The session waits for one who waits for it, who is to change a definition: he has the right of way, as in MySQL. A statement that has not begun lets go
     /// of its tables and begins anew, any other loses its transaction.
     async fn let_it_change(&mut self, t: &Arc<Table>, until_us: u64) -> Result<bool, SqlError> {
@@ -158,7 +166,7 @@ impl Session {
         self.uses.clear();
         self.views.clear();
         self.interrupt.tables.clear();
-        let gone = || t.lock.rising().is_none();
+        let gone = || t.lock.rising().is_none() && t.lock.is_unclaimed();
         match self.wait_until(&t.lock.changed, until_us, gone).await? {
             true => Ok(false),
             false => Err(self.engine.timed_out()),
@@ -172,7 +180,7 @@ impl Session {
             return Ok(false);
         }
         if let Some(s) = self.snapshot
-            && s.lsn.0 < t.live.visible_from.load(Ordering::Acquire)
+            && t.is_younger_than(s.lsn)
         {
             // The table holds nothing of what the snapshot sees.
             return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));

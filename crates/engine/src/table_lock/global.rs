@@ -4,6 +4,8 @@
 //! read lock *asks*, as for a table: statements that begin to write then wait, and when no cell says anything any more the lock is granted. Where
 //! that takes long he withdraws, begins a new era, and asks again when the statements of the older ones have ended.
 //!
+//! A definition change that has a claim to a table is let pass first, by either lock: it keeps others off that table, and would do so until this lock is given back.
+//!
 //! Must never do: wait, or read a clock.
 
 use super::Owner;
@@ -44,6 +46,8 @@ struct State {
     backups: Vec<Owner>,
     asking: bool,
     watching: u32,
+    /// How many definition changes have [claims](super::claims).
+    claims: i64,
 }
 
 impl State {
@@ -103,20 +107,31 @@ impl GlobalLock {
         self.change(|s| !std::mem::replace(&mut s.asking, true))
     }
 
-    /// Gives the read lock to whoever asks, if nothing is being written.
+    /// Gives the read lock to whoever asks, if nothing is being written, and nobody has a claim to a table.
     pub(crate) fn grant(&self, owner: Owner) -> bool {
         self.change(|s| {
             let idle = {
                 let cells = self.cells.lock();
                 cells.iter().all(|c| c.0.load(Ordering::SeqCst) == IDLE)
             };
-            let granted = s.asking && idle;
+            let granted = s.asking && idle && s.claims == 0;
             if granted {
                 s.asking = false;
                 s.readers.push(owner);
             }
             granted
         })
+    }
+
+    /// A definition change has claims (1), or has none any more (-1).
+    pub(super) fn count_claims(&self, n: i64) {
+        self.lock().claims += n;
+        self.changed.fire();
+    }
+
+    /// Whether a definition change has a claim to a table. None gets one while the caller has the DDL mutex.
+    pub(crate) fn has_claims(&self) -> bool {
+        self.lock().claims > 0
     }
 
     /// Nobody asks any more.

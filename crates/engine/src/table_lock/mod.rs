@@ -4,7 +4,8 @@
 //! A transaction that uses a table is a user until it ends. Users are counted, a thread apart from the other, and look at one word: nothing
 //! that is locked costs them no more than that. Whoever wants more than to use the table (LOCK TABLES, a change of its definition) *asks*: new
 //! users are kept off, and when those that stand in the way have gone, the lock is granted. Who asks may not ask for long: after a moment
-//! he withdraws, waits until all who were there then have gone, and asks again. So nobody waits for long for one who waits.
+//! he withdraws, waits until all who were there then have gone, and asks again. So nobody waits for long for one who waits. What somebody has locked for
+//! writing is nobody else's to use, and a definition change that waits for it has a [claim](claims): it comes first when the lock is given back.
 //!
 //! **Order.** A session has the DDL mutex first, then asks for tables in the order of their [`number`](TableLock::number)s, all of them or
 //! none; it waits for nothing else meanwhile, neither rows nor the locks of the server. Of the locks inside of this module, at most one is
@@ -12,11 +13,13 @@
 //!
 //! Must never do: wait, read a clock, or know what a session is.
 
+mod claims;
 mod global;
 mod shown;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use claims::{Claimed, Claims};
 pub(crate) use global::{GlobalLock, Hindrance, Writing};
 pub(crate) use shown::TableWait;
 pub use shown::{TableLockKind, TablesInUse};
@@ -24,6 +27,7 @@ pub use shown::{TableLockKind, TablesInUse};
 use base::Event;
 use base::counters::{SHARDS, shard};
 use base::lock::{Mutex, MutexGuard};
+use claims::Claim;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
@@ -70,7 +74,7 @@ pub(crate) enum Asked {
     Yes,
     /// Another one asks; that will not be long.
     Later,
-    /// Another one has a lock that does not go with it.
+    /// Another one has a lock that does not go with it, or comes first.
     Held,
 }
 
@@ -90,6 +94,8 @@ struct State {
     asking: Option<(Owner, TableLockMode)>,
     /// Who has locked it for reading, and waits for all who use it to go, to change its definition.
     rising: Option<Owner>,
+    /// Who comes next when it is given back, by their turns.
+    claims: Vec<Claim>,
     /// Grows with each change of the phase; new users are in the count of its last bit.
     generation: u64,
     /// How many wait for users of the older phase.
@@ -106,12 +112,18 @@ impl State {
                 && !base::mutant!("write-lock-granted-beside-a-reader")
     }
 
+    /// The same, or somebody comes first.
+    fn closed_to(&self, owner: Owner, mode: TableLockMode, claimed: Claimed) -> bool {
+        self.held_against(owner, mode) || claimed == Claimed::First && self.claimed_against(owner)
+    }
+
     /// What the word says.
     fn gate(&self) -> u32 {
         let mut gate = 0;
         let asked = self.asking.map(|(_, mode)| mode);
         if self.changing.is_some()
             || self.writer.is_some()
+            || !self.claims.is_empty() && !base::mutant!("claim-does-not-shut-the-table")
             || asked.is_some_and(|m| m != TableLockMode::Read)
         {
             gate |= NO_READS | NO_WRITES;
@@ -202,7 +214,8 @@ impl TableLock {
         if state.changing.is_some() {
             return false;
         }
-        owned || (uses_it || state.asking.is_none()) && !state.held_against(owner, mode)
+        let others_first = state.asking.is_some() || state.claimed_against(owner);
+        owned || (uses_it || !others_first) && !state.held_against(owner, mode)
     }
 
     /// A user goes. Another thread may say so than announced him; only the sum counts.
@@ -255,9 +268,9 @@ impl TableLock {
     }
 
     /// Keeps new users off for whoever wants to lock the table. [`grant`](Self::grant) or [`withdraw`](Self::withdraw) must follow.
-    pub(crate) fn ask(&self, owner: Owner, mode: TableLockMode) -> Asked {
+    pub(crate) fn ask(&self, owner: Owner, mode: TableLockMode, claimed: Claimed) -> Asked {
         self.change(|s| {
-            if s.held_against(owner, mode) {
+            if s.closed_to(owner, mode, claimed) {
                 return Asked::Held;
             }
             if s.asking.is_some() {
@@ -268,9 +281,14 @@ impl TableLock {
         })
     }
 
-    /// Whether somebody has a lock that does not go with this one.
-    pub(crate) fn is_held_against(&self, owner: Owner, mode: TableLockMode) -> bool {
-        self.lock().held_against(owner, mode)
+    /// Whether somebody has a lock that does not go with this one, or comes first.
+    pub(crate) fn is_held_against(
+        &self,
+        owner: Owner,
+        mode: TableLockMode,
+        claimed: Claimed,
+    ) -> bool {
+        self.lock().closed_to(owner, mode, claimed)
     }
 
     /// Gives the lock to whoever asks, if nobody uses the table in a way that does not go with it.

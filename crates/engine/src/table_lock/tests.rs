@@ -14,6 +14,8 @@ enum Op {
     Grant,
     Withdraw,
     Release(u64),
+    Claim(u64),
+    GiveUp(u64),
     Watch,
 }
 
@@ -30,7 +32,9 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (who.clone(), mode).prop_map(|(who, mode)| Op::Ask { who, mode }),
         4 => Just(Op::Grant),
         1 => Just(Op::Withdraw),
-        2 => who.prop_map(Op::Release),
+        2 => who.clone().prop_map(Op::Release),
+        3 => who.clone().prop_map(Op::Claim),
+        1 => who.prop_map(Op::GiveUp),
         1 => Just(Op::Watch),
     ]
 }
@@ -41,6 +45,8 @@ struct Model {
     uses: Vec<(u64, Announced, u64)>,
     held: Vec<(u64, TableLockMode)>,
     asking: Option<(u64, TableLockMode)>,
+    /// In the order of their turns.
+    claims: Vec<(u64, Option<Claims>)>,
     steps: u64,
 }
 
@@ -50,11 +56,18 @@ impl Model {
         self.held.iter().any(|(o, m)| *o != who && !shared(*m))
     }
 
+    /// Whether another one comes before him.
+    fn claimed_against(&self, who: u64) -> bool {
+        let holds = self.held.iter().any(|(o, _)| *o == who);
+        !holds && self.claims.first().is_some_and(|(o, _)| *o != who)
+    }
+
     /// Whether somebody who has no part in it may use the table without waiting.
     fn open(&self, writes: bool) -> bool {
         let keeps_off = |m: &TableLockMode| writes || *m != TableLockMode::Read;
         !self.held.iter().any(|(_, m)| keeps_off(m))
             && !self.asking.iter().any(|(_, m)| keeps_off(m))
+            && self.claims.is_empty()
     }
 }
 
@@ -70,13 +83,17 @@ fn use_table(lock: &TableLock, m: &mut Model, who: u64, writes: bool) {
             let goes = *mode == TableLockMode::Read && !writes;
             assert!(own || goes, "{who} uses it beside {o}, {mode:?}");
         }
+        assert!(
+            uses_it || !m.claimed_against(who),
+            "{who} uses it before one who comes first"
+        );
         m.uses.push((who, announced, m.steps));
     } else {
         lock.leave(announced);
     }
 }
 
-fn apply(lock: &TableLock, m: &mut Model, op: Op) {
+fn apply(lock: &Arc<TableLock>, global: &Arc<GlobalLock>, m: &mut Model, op: Op) {
     match op {
         Op::Use { who, writes } => use_table(lock, m, who, writes),
         Op::Leave(who) => {
@@ -94,8 +111,9 @@ fn apply(lock: &TableLock, m: &mut Model, op: Op) {
             if has > 0 && !(has == 1 && writes && mode == TableLockMode::Change) {
                 return;
             }
-            let asked = lock.ask(Owner(who), mode);
-            let expected = match (m.held_against(who, mode), m.asking) {
+            let asked = lock.ask(Owner(who), mode, Claimed::First);
+            let closed = m.held_against(who, mode) || m.claimed_against(who);
+            let expected = match (closed, m.asking) {
                 (true, _) => Asked::Held,
                 (false, Some(_)) => Asked::Later,
                 (false, None) => Asked::Yes,
@@ -131,6 +149,23 @@ fn apply(lock: &TableLock, m: &mut Model, op: Op) {
                 m.held.retain(|h| *h != (who, mode));
             }
         }
+        Op::Claim(who) => {
+            let mut claims = None;
+            let at = m.claims.iter().position(|(o, _)| *o == who);
+            if let Some(at) = at {
+                claims = m.claims[at].1.take();
+            }
+            Claims::renew(&mut claims, Owner(who), global, &[lock]);
+            let mut held = m.held.iter();
+            let locked = held.any(|(o, mode)| *o != who && *mode == TableLockMode::Write);
+            assert_eq!(claims.is_some(), at.is_some() || locked);
+            match at {
+                Some(at) => m.claims[at].1 = claims,
+                None if claims.is_some() => m.claims.push((who, claims)),
+                None => {}
+            }
+        }
+        Op::GiveUp(who) => m.claims.retain(|(o, _)| *o != who),
         Op::Watch => {
             let watch = Leaving::begin(lock);
             let over = watch.is_over();
@@ -146,10 +181,12 @@ proptest! {
 
     #[test]
     fn a_table_lock_is_what_its_lists_say(ops in prop::collection::vec(op(), 1..120)) {
-        let lock = TableLock::default();
+        let (lock, global) = (Arc::<TableLock>::default(), Arc::<GlobalLock>::default());
         let mut m = Model::default();
         for op in ops {
-            apply(&lock, &mut m, op);
+            apply(&lock, &global, &mut m, op);
+            prop_assert_eq!(global.has_claims(), !m.claims.is_empty());
+            prop_assert_eq!(lock.is_unclaimed(), m.claims.is_empty());
             prop_assert_eq!(lock.users(), m.uses.len() as i64);
             let readers = m.held.iter().any(|(_, mode)| *mode == TableLockMode::Read);
             let alone = m.held.iter().any(|(_, mode)| *mode != TableLockMode::Read);
@@ -162,6 +199,7 @@ proptest! {
             lock.release(Owner(who), mode);
         }
         lock.withdraw();
+        m.claims.clear();
         prop_assert!(lock.admits(true) && lock.users() == 0, "nothing is left behind");
     }
 }
@@ -227,7 +265,8 @@ fn locks_hold_among_threads() {
                         1 => TableLockMode::Write,
                         _ => TableLockMode::Change,
                     };
-                    let ask = || (lock.ask(Owner(who), mode) == Asked::Yes).then_some(());
+                    let ask =
+                        || (lock.ask(Owner(who), mode, Claimed::First) == Asked::Yes).then_some(());
                     base::block_on(lock.changed.wait_for(ask));
                     let grant = || lock.grant(FailedRollbacks::Count).then_some(());
                     base::block_on(lock.changed.wait_for(grant));
@@ -302,4 +341,72 @@ fn a_backup_stops_changes_of_definitions_alone() {
     assert_eq!(global.hinders_changes(Owner(2)), Some(Hindrance::Others));
     global.unlock_for_backup(Owner(1));
     assert_eq!(global.hinders_changes(Owner(2)), None);
+}
+
+/// A claim stands from the moment the table is locked until it is given up, through the release; those of one statement have one turn on all tables.
+#[test]
+fn whoever_has_a_claim_comes_next() {
+    let global = Arc::new(GlobalLock::default());
+    let tables = [(); 2].map(|()| Arc::new(TableLock::default()));
+    let both = || tables.iter().collect::<Vec<_>>();
+    let (holder, first, second, user) = (Owner(1), Owner(2), Owner(3), Owner(4));
+    let lock = |t: &TableLock| {
+        assert_eq!(
+            t.ask(holder, TableLockMode::Write, Claimed::First),
+            Asked::Yes
+        );
+        assert!(t.grant(FailedRollbacks::Count));
+    };
+    let ask = |t: &TableLock, who, claimed| t.ask(who, TableLockMode::Change, claimed);
+    lock(&tables[0]);
+    let (mut a, mut b) = (None, None);
+    Claims::renew(&mut a, first, &global, &both());
+    // The other table is locked later, and the second one is there before the first looks again.
+    lock(&tables[1]);
+    Claims::renew(&mut b, second, &global, &both());
+    Claims::renew(&mut a, first, &global, &both());
+    assert!(global.has_claims());
+    for t in &tables {
+        assert!(t.admits_owner(holder, true, false), "its own");
+        assert_eq!(ask(t, holder, Claimed::First), Asked::Yes, "its own");
+        t.withdraw();
+        assert!(
+            !t.is_claimed_for(user, |n| n == tables[0].number()),
+            "it is locked"
+        );
+        t.release(holder, TableLockMode::Write);
+        assert!(!t.admits(false) && !t.admits_owner(user, false, false));
+        assert!(t.is_claimed_for(user, |n| n == tables[0].number()));
+        assert!(!t.is_claimed_for(user, |_| false));
+        for who in [second, user, holder] {
+            assert_eq!(ask(t, who, Claimed::First), Asked::Held);
+            assert_eq!(t.ask(who, TableLockMode::Read, Claimed::First), Asked::Held);
+        }
+        // One who is in the midst of a change.
+        assert_eq!(ask(t, user, Claimed::Passed), Asked::Yes);
+        t.withdraw();
+        assert_eq!(ask(t, first, Claimed::First), Asked::Yes);
+        assert!(t.grant(FailedRollbacks::Count));
+    }
+    drop(a);
+    tables
+        .iter()
+        .for_each(|t| t.release(first, TableLockMode::Change));
+    assert_eq!(ask(&tables[0], second, Claimed::First), Asked::Yes);
+    tables[0].withdraw();
+    // It wants only one of them any more.
+    Claims::renew(&mut b, second, &global, &[&tables[1]]);
+    assert!(tables[0].admits(true) && !tables[1].admits(false));
+    assert!(
+        global.ask() && !global.grant(user),
+        "the claim passes first"
+    );
+    drop(b);
+    assert!(tables[1].admits(true) && global.grant(user));
+    // Nobody else has it locked: there is nothing to claim.
+    let mut none = None;
+    Claims::renew(&mut none, first, &global, &both());
+    lock(&tables[0]);
+    Claims::renew(&mut none, holder, &global, &both());
+    assert!(none.is_none());
 }

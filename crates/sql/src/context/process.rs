@@ -253,7 +253,10 @@ impl Process {
                 _ if !t.state.is_empty() => t.state.to_owned(),
                 _ => {
                     let progress = self.interrupt.progress.text();
-                    progress.unwrap_or_else(|| "executing".to_owned())
+                    progress.unwrap_or_else(|| match self.interrupt.tables.waits() {
+                        Some(_) => "Waiting for table metadata lock".to_owned(),
+                        None => "executing".to_owned(),
+                    })
                 }
             },
             info: (command != Command::Sleep && !t.info.is_empty()).then(|| t.info.clone()),

@@ -32,6 +32,7 @@ mod row_rules;
 mod rows;
 mod set;
 mod shows;
+mod swaps;
 mod table_locks;
 mod tablespaces;
 mod temporary;
