@@ -48,7 +48,7 @@ mod state;
 mod statement;
 mod stopped;
 mod store;
-mod tls;
+pub mod tls;
 mod until;
 mod worker;
 
