@@ -148,13 +148,19 @@ fn kill_ends_a_dump_whatever_it_is_at() {
     caught_up(&mut idle);
     let listed = rows(
         &mut root,
-        &format!("SELECT command FROM information_schema.processlist WHERE id = {id}"),
+        &format!("SELECT command, state FROM information_schema.processlist WHERE id = {id}"),
     );
-    assert_eq!(listed, [["Binlog Dump"]]);
+    let all = "Source has sent all binlog to replica; waiting for more updates";
+    assert_eq!(listed, [["Binlog Dump", all]]);
     fill(&server, 24);
     // It has more than its socket takes, and nobody reads.
     let (mut stuck, other) = dump(&server, 100);
     std::thread::sleep(Duration::from_millis(300));
+    let listed = rows(
+        &mut root,
+        &format!("SELECT state FROM information_schema.processlist WHERE id = {other}"),
+    );
+    assert_eq!(listed, [["Sending binlog event to replica"]]);
     for id in [id, other] {
         root.query(&format!("KILL {id}")).expect("killed");
     }

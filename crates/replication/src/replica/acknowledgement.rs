@@ -32,23 +32,17 @@ pub(super) struct Acknowledgements {
     inner: Mutex<Inner>,
 }
 
-/// A place in the order of places. The files of a source are numbered behind the last dot.
-fn order(place: &LogPlace) -> (u64, u64) {
-    let number = place.file.rsplit('.').next().unwrap_or_default();
-    (number.parse().unwrap_or(0), place.position)
-}
-
 impl Inner {
     /// Tells the source what has become durable of what it has asked for.
     fn tell(&mut self) {
         let Some(speaker) = &self.speaker else {
             return;
         };
-        let Some(durable) = self.durable.as_ref().map(order) else {
+        let Some(durable) = self.durable.as_ref().map(LogPlace::order) else {
             return;
         };
         let mut reached = None;
-        while self.wanted.front().is_some_and(|w| order(w) <= durable) {
+        while self.wanted.front().is_some_and(|w| w.order() <= durable) {
             reached = self.wanted.pop_front();
         }
         let Some(place) = reached else {
@@ -114,14 +108,14 @@ impl Acknowledgements {
     /// Whether somebody waits for `place` or one before it.
     pub fn is_wanted(&self, place: &LogPlace) -> bool {
         let s = self.inner.lock();
-        s.wanted.front().is_some_and(|w| order(w) <= order(place))
+        s.wanted.front().is_some_and(|w| place.reaches(w))
     }
 
     /// All up to here is applied and durable. Of several workers one may say so late, of a place behind which another one is already.
     pub fn durable(&self, place: &LogPlace) {
         let mut s = self.inner.lock();
         match &mut s.durable {
-            Some(d) if order(d) < order(place) => d.clone_from(place),
+            Some(d) if !d.reaches(place) => d.clone_from(place),
             Some(_) => {}
             None => s.durable = Some(place.clone()),
         }

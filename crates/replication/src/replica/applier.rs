@@ -20,7 +20,7 @@ use wire::binlog::rows::Change;
 
 use super::begin::{is_reached, take_skip, wait_delay};
 use super::crew::Job;
-use super::kinds::{incident, is_for_readers, is_temporary};
+use super::kinds::{incident, is_for_readers, is_of_the_file, is_temporary};
 use super::lane::Lane;
 use super::place::Place;
 use super::queue::Taken;
@@ -214,11 +214,12 @@ impl Applier<'_> {
             kind::FORMAT_DESCRIPTION => {
                 let (format, _) = Format::read(body)?;
                 self.format = Some(Arc::new(format));
+                self.passes(end);
             }
             kind::ROTATE => {
                 if !self.group.begun {
                     self.place.log = end.clone();
-                    self.shared.state().place.log = end.clone();
+                    self.shared.passed(end);
                 }
             }
             kind::GTID | kind::ANONYMOUS_GTID => {
@@ -278,6 +279,7 @@ impl Applier<'_> {
                     "binlog_row_value_options=PARTIAL_JSON of a source (Update_rows_partial event)";
                 return Err(SqlError::not_supported(what).into());
             }
+            _ if is_of_the_file(header) => self.passes(end),
             _ if is_for_readers(header) => {}
             other => match Change::by_kind(other) {
                 Some((change, second)) => self.row_event(header, change, second, body, end).await?,
@@ -288,6 +290,15 @@ impl Applier<'_> {
             },
         }
         Ok(())
+    }
+
+    /// An event of the file, behind which is `end`, stands between transactions.
+    fn passes(&mut self, end: &LogPlace) {
+        let between = !self.group.begun && self.lane.is_none() && self.context.is_empty();
+        if between && end.is_behind(&self.place.log) {
+            self.place.log = end.clone();
+            self.shared.passed(end);
+        }
     }
 
     /// The events of a compressed transaction, one behind the other as they come out of it.
@@ -424,6 +435,7 @@ impl Applier<'_> {
         }
         s.ends(worker);
         drop(s);
+        self.shared.applied.fire();
         self.place = place;
         self.group = Group::default();
         self.rows.forget();

@@ -27,6 +27,19 @@ pub(super) fn is_for_readers(header: &Header) -> bool {
     such || header.flags & flag::IGNORABLE != 0 && Change::by_kind(header.kind).is_none()
 }
 
+/// What belongs to a file of the binary log, and to no transaction: behind it everything before is applied.
+pub(super) fn is_of_the_file(header: &Header) -> bool {
+    matches!(
+        header.kind,
+        kind::FORMAT_DESCRIPTION
+            | kind::PREVIOUS_GTIDS
+            | kind::STOP
+            | kind::MARIA_CHECKPOINT
+            | kind::MARIA_GTID_LIST
+            | kind::MARIA_START_ENCRYPTION
+    )
+}
+
 /// The source has lost events.
 pub(super) fn incident(body: &[u8]) -> SqlError {
     let why = || {

@@ -18,7 +18,7 @@ use wire::binlog::rows::Change;
 
 use super::begin::{is_reached, take_skip, wait_delay};
 use super::crew::{Crew, Job};
-use super::kinds::{incident, is_for_readers};
+use super::kinds::{incident, is_for_readers, is_of_the_file};
 use super::place::Place;
 use super::queue::{Queued, Taken};
 use super::schedule::{Clock, Schedule};
@@ -124,7 +124,7 @@ impl<'s> Leader<'s> {
             kind::FORMAT_DESCRIPTION => {
                 let (format, _) = Format::read(body)?;
                 self.format = Some(Arc::new(format));
-                return Ok(());
+                return self.passes(end);
             }
             kind::ROTATE => {
                 if matches!(self.stage, Stage::Between) {
@@ -162,6 +162,9 @@ impl<'s> Leader<'s> {
             kind::INCIDENT => return Err(incident(body).into()),
             _ => {
                 if matches!(self.stage, Stage::Between) {
+                    if is_of_the_file(header) {
+                        return self.passes(end);
+                    }
                     if is_for_readers(header) {
                         return Ok(());
                     }
@@ -183,7 +186,20 @@ impl<'s> Leader<'s> {
         }
         self.schedule.restart();
         self.place.log = at.clone();
-        self.shared.state().place.log = at;
+        self.shared.passed(&at);
+        Ok(())
+    }
+
+    /// An event of the file, behind which is `end`. Between transactions all before it is applied once nobody has anything.
+    fn passes(&mut self, end: &LogPlace) -> Result<(), Stopped> {
+        if !matches!(self.stage, Stage::Between) || !end.is_behind(&self.place.log) {
+            return Ok(());
+        }
+        if !self.crew.wait_idle() {
+            return Err(ENDED);
+        }
+        self.place.log = end.clone();
+        self.shared.passed(end);
         Ok(())
     }
 

@@ -233,7 +233,8 @@ impl Link {
         };
         let failed = |e: String| Broken::own(number::SSL, format!("SSL connection error: {e}"));
         let socket = socket.try_clone().map_err(|e| failed(e.to_string()))?;
-        let tls = tls::over(socket, &source.facts).map_err(failed)?;
+        let wanted = tls::Wanted::of(&source.facts).map_err(failed)?;
+        let tls = tls::over(socket, &wanted).map_err(failed)?;
         self.stream = Stream::Tls(Box::new(tls));
         Ok(())
     }

@@ -48,14 +48,15 @@ mod state;
 mod statement;
 mod stopped;
 mod store;
-mod tls;
+pub mod tls;
 mod until;
 mod worker;
 
 use std::sync::{Arc, Weak};
 
+use base::Event;
 use base::lock::Mutex;
-use sql::context::replica::{Answer, Receiving, Replica, ReplicaFacts};
+use sql::context::replica::{Answer, LogPlace, Receiving, Replica, ReplicaFacts};
 use sql::{Instance, Session};
 use sql_expr::vars::{StatusSource, StatusValue};
 use sql_parser::ast::{ChangeReplication, ReplicaControl};
@@ -145,6 +146,7 @@ fn fell(shared: &Shared, part: Part) {
     }
     drop(s);
     shared.ended.fire();
+    shared.applied.fire();
 }
 
 impl ReplicaServer {
@@ -461,6 +463,15 @@ impl Replica for ReplicaServer {
 
     fn reset<'a>(&'a self, all: bool, channel: Option<&'a str>) -> Answer<'a> {
         Box::pin(self.forget(all, channel))
+    }
+
+    fn has_applied(&self, place: &LogPlace) -> Option<bool> {
+        let s = self.shared.state();
+        s.applier_runs.then(|| s.place.log.reaches(place))
+    }
+
+    fn applied(&self) -> &Event {
+        &self.shared.applied
     }
 
     fn facts(&self) -> Option<ReplicaFacts> {

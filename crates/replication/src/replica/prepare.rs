@@ -8,6 +8,7 @@ use types::gtid::GtidSet;
 use super::place::Place;
 use super::source::Source;
 use super::store;
+use super::tls::Wanted;
 
 /// A replica that is made.
 #[derive(Clone)]
@@ -26,6 +27,8 @@ pub struct NewReplica {
     pub file: String,
     /// And the position in it.
     pub position: u64,
+    /// Whether it connects over TLS, and what is wanted of that.
+    pub tls: Option<Wanted>,
 }
 
 /// Writes where the source is and how far the directory has come, in the place of what the source itself may have had there. By GTIDs, if the
@@ -42,6 +45,13 @@ pub async fn prepare(s: &mut Session, new: &NewReplica) -> Result<(), SqlError> 
     f.auto_position = !new.executed.is_empty();
     // Without TLS a password is only given away encrypted.
     f.get_public_key = true;
+    if let Some(wanted) = &new.tls {
+        f.ssl = true;
+        f.ssl_ca.clone_from(&wanted.ca);
+        f.ssl_cert.clone_from(&wanted.cert);
+        f.ssl_key.clone_from(&wanted.key);
+        f.ssl_verify_server_cert = wanted.verify_name;
+    }
     source.password.clone_from(&new.password);
     let mut place = Place::start();
     place.log.file.clone_from(&new.file);

@@ -37,6 +37,7 @@ pub(super) fn run(shared: &Shared) {
     s.delayed_until = None;
     drop(s);
     shared.ended.fire();
+    shared.applied.fire();
 }
 
 async fn run_to_end(shared: &Shared) -> Result<(), SqlError> {

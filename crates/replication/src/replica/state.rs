@@ -75,6 +75,8 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// A thread has ended.
     pub ended: Event,
+    /// More is applied than before, or nothing more will be.
+    pub applied: Event,
 }
 
 impl State {
@@ -126,6 +128,7 @@ impl Shared {
             acknowledgements: Acknowledgements::default(),
             state: Mutex::new(State::default()),
             ended: Event::new(),
+            applied: Event::new(),
         }
     }
 
@@ -161,6 +164,12 @@ impl Shared {
             // It may be shut already.
             let _shut = socket.shutdown(std::net::Shutdown::Both);
         }
+    }
+
+    /// All before `at` is applied: an event of the source's file that is of no transaction, or another file.
+    pub fn passed(&self, at: &LogPlace) {
+        self.state().place.log.clone_from(at);
+        self.applied.fire();
     }
 
     /// All before `end` is applied: the source is told, if it has asked, once that is durable.

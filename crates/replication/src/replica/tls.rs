@@ -1,5 +1,6 @@
-//! TLS to a source. Without SOURCE_SSL_CA its certificate is not looked at, as with MySQL: the connection is private, and not proven to
-//! lead to the source. With it the certificate has to come from there, and with SOURCE_SSL_VERIFY_SERVER_CERT it has to name the host.
+//! TLS to another server: of a replica to its source, and of the program's commands to whom they speak to. Without a file of authorities its
+//! certificate is not looked at, as with MySQL: the connection is private, and not proven to lead to that server. With it the certificate has
+//! to come from there, and where the name is to be verified, too, it has to name the host.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -16,16 +17,48 @@ use rustls::{
     SignatureScheme,
 };
 use sql::context::replica::SourceFacts;
+use wire::client::blocking::Secured;
 
 /// Read from the socket at a time.
 const PIECE: usize = 16 << 10;
+
+/// What is wanted of a connection over TLS. Files are in PEM; an empty name is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Whom it leads to.
+    pub host: String,
+    /// The authorities that the server's certificate has to come from; none: it is not looked at.
+    pub ca: String,
+    /// The certificate that is shown.
+    pub cert: String,
+    /// Its key; none: in the same file.
+    pub key: String,
+    /// The server's certificate has to name the host.
+    pub verify_name: bool,
+}
+
+impl Wanted {
+    /// Of a replica.
+    pub(super) fn of(f: &SourceFacts) -> Result<Wanted, String> {
+        if f.ssl_verify_server_cert && f.ssl_ca.is_empty() {
+            return Err("SOURCE_SSL_VERIFY_SERVER_CERT needs SOURCE_SSL_CA".to_owned());
+        }
+        Ok(Wanted {
+            host: f.host.clone(),
+            ca: f.ssl_ca.clone(),
+            cert: f.ssl_cert.clone(),
+            key: f.ssl_key.clone(),
+            verify_name: f.ssl_verify_server_cert,
+        })
+    }
+}
 
 /// What is said on a connection, by whichever thread.
 #[derive(Clone)]
 pub(super) struct Saying(Arc<Mutex<ClientConnection>>);
 
 /// A connection. One thread reads; nobody waits for it who wants to say something.
-pub(super) struct Tls {
+pub struct Tls {
     connection: Arc<Mutex<ClientConnection>>,
     socket: TcpStream,
     /// What has come and was not asked for yet.
@@ -55,22 +88,38 @@ fn send(c: &mut ClientConnection, socket: &mut TcpStream) -> io::Result<()> {
 
 impl Tls {
     /// For whoever says something beside the thread that reads.
-    pub fn saying(&self) -> Saying {
+    pub(super) fn saying(&self) -> Saying {
         Saying(self.connection.clone())
     }
 
     /// The socket under it.
-    pub fn socket(&self) -> io::Result<TcpStream> {
+    pub(super) fn socket(&self) -> io::Result<TcpStream> {
         self.socket.try_clone()
     }
+}
 
-    /// Says it.
-    pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.saying().write_all(&mut self.socket, bytes)
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tls").finish_non_exhaustive()
+    }
+}
+
+impl Secured for Tls {}
+
+impl Write for Tls {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.saying().write_all(&mut self.socket, bytes)?;
+        Ok(bytes.len())
     }
 
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for Tls {
     /// Waits for bytes; 0: there will be none.
-    pub fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
         while self.taken == self.plain.len() {
             self.plain.clear();
             self.taken = 0;
@@ -164,45 +213,47 @@ fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     all.map_err(|e| format!("{file}: {e:?}"))
 }
 
-fn config(f: &SourceFacts) -> Result<ClientConfig, String> {
+fn config(wanted: &Wanted) -> Result<ClientConfig, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let mut roots = None;
-    if !f.ssl_ca.is_empty() {
+    if !wanted.ca.is_empty() {
         let mut store = RootCertStore::empty();
-        for c in certificates(&f.ssl_ca)? {
-            store.add(c).map_err(|e| format!("{}: {e}", f.ssl_ca))?;
+        for c in certificates(&wanted.ca)? {
+            store.add(c).map_err(|e| format!("{}: {e}", wanted.ca))?;
         }
         let made = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone());
         roots = Some(made.build().map_err(|e| e.to_string())?);
-    } else if f.ssl_verify_server_cert {
-        return Err("SOURCE_SSL_VERIFY_SERVER_CERT needs SOURCE_SSL_CA".to_owned());
     }
     let verifier = Arc::new(Verifier {
         provider: provider.clone(),
         roots,
-        name: f.ssl_verify_server_cert,
+        name: wanted.verify_name,
     });
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|e| e.to_string())?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    if f.ssl_cert.is_empty() {
+    if wanted.cert.is_empty() {
         return Ok(builder.with_no_client_auth());
     }
-    let key = match f.ssl_key.is_empty() {
-        true => &f.ssl_cert,
-        false => &f.ssl_key,
+    let key = match wanted.key.is_empty() {
+        true => &wanted.cert,
+        false => &wanted.key,
     };
     let key = PrivateKeyDer::from_pem_file(key).map_err(|e| format!("{key}: {e:?}"))?;
-    let own = builder.with_client_auth_cert(certificates(&f.ssl_cert)?, key);
+    let own = builder.with_client_auth_cert(certificates(&wanted.cert)?, key);
     own.map_err(|e| e.to_string())
 }
 
 /// Begins TLS on a socket.
-pub(super) fn over(mut socket: TcpStream, f: &SourceFacts) -> Result<Tls, String> {
-    let name = ServerName::try_from(f.host.clone()).map_err(|e| e.to_string())?;
-    let mut c = ClientConnection::new(Arc::new(config(f)?), name).map_err(|e| e.to_string())?;
+///
+/// # Errors
+/// Why there is none: a file, or the server's certificate.
+pub fn over(mut socket: TcpStream, wanted: &Wanted) -> Result<Tls, String> {
+    let name = ServerName::try_from(wanted.host.clone()).map_err(|e| e.to_string())?;
+    let config = Arc::new(config(wanted)?);
+    let mut c = ClientConnection::new(config, name).map_err(|e| e.to_string())?;
     while c.is_handshaking() {
         c.complete_io(&mut socket).map_err(|e| e.to_string())?;
     }

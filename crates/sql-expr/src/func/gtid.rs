@@ -1,4 +1,4 @@
-//! Sets of transactions: GTID_SUBSET, GTID_SUBTRACT, WAIT_FOR_EXECUTED_GTID_SET.
+//! Sets of transactions: GTID_SUBSET, GTID_SUBTRACT, WAIT_FOR_EXECUTED_GTID_SET. What a replica has applied of its source: SOURCE_POS_WAIT and the like.
 
 use types::SqlError;
 use types::error::codes;
@@ -20,6 +20,16 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("gtid_subset", 2, 2, int_or_null::<1>, subset),
     def("gtid_subtract", 2, 2, long_text, subtract),
     def("wait_for_executed_gtid_set", 1, 2, int_or_null::<1>, wait).waits(),
+    def(
+        "wait_until_sql_thread_after_gtids",
+        1,
+        3,
+        int_or_null::<21>,
+        applied,
+    )
+    .waits(),
+    def("source_pos_wait", 2, 4, int_or_null::<21>, source_position).waits(),
+    def("master_pos_wait", 2, 4, int_or_null::<21>, master_position).waits(),
 ];
 
 /// An argument as a set; `None`: NULL.
@@ -45,19 +55,64 @@ fn subtract(a: Args<'_>) -> Out<'_> {
     Ok(Val::owned(all.to_string()))
 }
 
-fn wait(a: Args<'_>) -> Out<'_> {
-    let wanted = some!(set(&a, 0)?);
-    let seconds = match a.len() {
-        1 => 0.0,
-        _ => some!(a.f64(1)?),
+/// The time that a wait may take, as the argument in this place; `None`: NULL.
+fn seconds(a: &Args<'_>, at: usize, function: &str) -> Result<Option<f64>, SqlError> {
+    let seconds = match a.len() > at {
+        false => 0.0,
+        true => match a.f64(at)? {
+            None => return Ok(None),
+            Some(n) => n,
+        },
     };
     if seconds < 0.0 {
         return Err(SqlError::new(
             codes::ER_WRONG_ARGUMENTS,
-            "Incorrect arguments to WAIT_FOR_EXECUTED_GTID_SET.",
+            format!("Incorrect arguments to {function}."),
         ));
     }
     // As in MySQL, no time and 0 are for ever.
-    let seconds = if seconds == 0.0 { FOR_EVER } else { seconds };
+    Ok(Some(if seconds == 0.0 { FOR_EVER } else { seconds }))
+}
+
+/// Whether the argument in this place names the one channel that there is, as no argument does.
+fn is_the_channel(a: &Args<'_>, at: usize) -> Result<bool, SqlError> {
+    Ok(a.len() <= at || a.text(at)?.is_some_and(|name| name.is_empty()))
+}
+
+fn wait(a: Args<'_>) -> Out<'_> {
+    let wanted = some!(set(&a, 0)?);
+    let seconds = some!(seconds(&a, 1, "WAIT_FOR_EXECUTED_GTID_SET")?);
     a.cx.special(Special::WaitForGtids(wanted, seconds))
+}
+
+fn applied(a: Args<'_>) -> Out<'_> {
+    let wanted = some!(set(&a, 0)?);
+    let seconds = some!(seconds(&a, 1, "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS")?);
+    match is_the_channel(&a, 2)? {
+        true => a.cx.special(Special::WaitForApplied(wanted, seconds)),
+        false => Ok(Val::Null),
+    }
+}
+
+fn source_position(a: Args<'_>) -> Out<'_> {
+    position(a, "SOURCE_POS_WAIT")
+}
+
+fn master_position(a: Args<'_>) -> Out<'_> {
+    position(a, "MASTER_POS_WAIT")
+}
+
+fn position<'a>(a: Args<'a>, function: &str) -> Out<'a> {
+    let file = some!(a.text(0)?);
+    let file = String::from_utf8_lossy(&file).into_owned();
+    let position = some!(a.i64(1)?);
+    let seconds = some!(seconds(&a, 2, function)?);
+    // A name without a number is no file of a binary log.
+    let number = file.rsplit_once('.').map(|(_, n)| n.parse::<u64>());
+    match (number, u64::try_from(position)) {
+        (Some(Ok(_)), Ok(position)) if is_the_channel(&a, 3)? => {
+            a.cx.special(Special::WaitForPlace(file, position, seconds))
+        }
+        _ => Ok(Val::Null),
+    }
 }

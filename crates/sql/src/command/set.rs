@@ -99,6 +99,12 @@ impl Session {
                 if name.eq_ignore_ascii_case("gtid_mode") && *scope == Some(VarScope::Global) {
                     self.check_gtid_mode(input)?;
                 }
+                if ["sql_replica_skip_counter", "sql_slave_skip_counter"]
+                    .iter()
+                    .any(|counter| name.eq_ignore_ascii_case(counter))
+                {
+                    self.may_count_groups()?;
+                }
                 let was_on = self.vars.hot().autocommit;
                 self.set_variable(*scope, name, input)?;
                 if name.eq_ignore_ascii_case("autocommit") {
@@ -125,6 +131,19 @@ impl Session {
                 ..
             } => Err(SqlError::unknown_system_variable(&format!("{p}.{name}"))),
             item => self.set_session_item(item),
+        }
+    }
+
+    /// Groups are left out by number where they have no names.
+    fn may_count_groups(&self) -> Result<(), SqlError> {
+        // The last of the four steps.
+        const ON: u64 = 3;
+        let mode = self.instance.globals.value_by_name("gtid_mode");
+        match mode.is_some_and(|m| m.as_u64() == ON) {
+            true => Err(SqlError::fixed(
+                codes::ER_SQL_SLAVE_SKIP_COUNTER_NOT_SETTABLE_IN_GTID_MODE,
+            )),
+            false => Ok(()),
         }
     }
 

@@ -249,7 +249,6 @@ impl Process {
             seconds: now_us.saturating_sub(since) / 1_000_000,
             state: match command {
                 Command::Sleep => String::new(),
-                Command::Dump | Command::DumpGtid => "Sending binlog event to replica".to_owned(),
                 _ if !t.state.is_empty() => t.state.to_owned(),
                 _ => {
                     let progress = self.interrupt.progress.text();

@@ -6,6 +6,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use base::Event;
 use types::{SqlError, Warning};
 
 use sql_parser::ast::{ChangeReplication, ReplicaControl};
@@ -23,6 +24,12 @@ pub trait Replica: Send + Sync {
 
     /// RESET REPLICA: forgets how far it has come, and with `all` also where the source is.
     fn reset<'a>(&'a self, all: bool, channel: Option<&'a str>) -> Answer<'a>;
+
+    /// Whether transactions are applied up to this place of the source's binary log; `None`: the applier does not run.
+    fn has_applied(&self, place: &LogPlace) -> Option<bool>;
+
+    /// Fires when what is applied is more than before, and when the applier has ended.
+    fn applied(&self) -> &Event;
 
     /// What there is to show; `None` where no source was ever named.
     fn facts(&self) -> Option<ReplicaFacts>;
@@ -104,6 +111,24 @@ pub struct LogPlace {
     pub file: String,
     /// Where in it.
     pub position: u64,
+}
+
+impl LogPlace {
+    /// Where it stands among the places of one binary log, whose files are numbered behind the last dot.
+    pub fn order(&self) -> (u64, u64) {
+        let number = self.file.rsplit('.').next().unwrap_or_default();
+        (number.parse().unwrap_or(0), self.position)
+    }
+
+    /// Whether it is `other`, or behind it.
+    pub fn reaches(&self, other: &LogPlace) -> bool {
+        self.order() >= other.order()
+    }
+
+    /// Whether it is behind `other` in the same file.
+    pub fn is_behind(&self, other: &LogPlace) -> bool {
+        self.file == other.file && self.position > other.position
+    }
 }
 
 /// One of those who apply transactions.

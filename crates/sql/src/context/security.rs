@@ -125,10 +125,20 @@ impl Session {
             false => Command::Dump,
         };
         self.process.begin(command, b"", self.instance.now_us());
+        self.dump_has_sent_all(false);
+    }
+
+    /// For the process list: whether there is nothing more to send for now.
+    pub fn dump_has_sent_all(&self, all: bool) {
+        self.process.set_state(match all {
+            true => "Source has sent all binlog to replica; waiting for more updates",
+            false => "Sending binlog event to replica",
+        });
     }
 
     /// That has ended.
     pub fn end_dump(&mut self) {
+        self.process.set_state("");
         self.process.end(self.instance.now_us());
     }
 

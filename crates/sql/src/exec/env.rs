@@ -1,5 +1,7 @@
 //! What a statement runs with, and what the parts of the executor pass around.
 
+use std::sync::Weak;
+
 use engine::Session;
 use types::SqlError;
 
@@ -8,6 +10,7 @@ use super::named_locks::NamedLocks;
 use super::{memo, spool, waiting};
 use crate::access::SecurityContext;
 use crate::binary_log::BinaryLog;
+use crate::context::replica::Replica;
 use sql_expr::{EvalCtx, EvalError};
 
 /// What a statement runs with.
@@ -26,6 +29,8 @@ pub struct ExecCtx<'a> {
     pub named_locks: &'a NamedLocks,
     /// The binary log, where it is on.
     pub binary_log: Option<&'a dyn BinaryLog>,
+    /// What makes the server a replica, where something does.
+    pub replica: Option<&'a Weak<dyn Replica>>,
     /// Who is told of changes.
     pub told: Option<Told<'a>>,
 }
@@ -38,6 +43,7 @@ pub(crate) struct Env<'e> {
     pub connection_id: u64,
     pub named_locks: &'e NamedLocks,
     pub binary_log: Option<&'e dyn BinaryLog>,
+    pub replica: Option<&'e Weak<dyn Replica>>,
     pub told: Option<Told<'e>>,
     pub spools: spool::Spools,
     pub memos: memo::Memos,
@@ -57,6 +63,7 @@ impl<'e> Env<'e> {
             connection_id: ctx.connection_id,
             named_locks: ctx.named_locks,
             binary_log: ctx.binary_log,
+            replica: ctx.replica,
             told: ctx.told,
             spools: spool::Spools::default(),
             memos: memo::Memos::default(),

@@ -3,7 +3,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Poll;
 
 use base::Event;
@@ -13,6 +13,7 @@ use types::gtid::GtidSet;
 
 use super::Env;
 use super::named_locks::LOCK;
+use crate::context::replica::{LogPlace, Replica};
 use sql_expr::memory::Charge;
 use sql_expr::{Special, Val};
 
@@ -63,26 +64,37 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             env.cx.variable(id)
         }
         Special::WaitForGtids(set, seconds) => {
-            let Some(log) = env.binary_log else {
-                let none = GtidSet::new();
-                let done = none.contains(&set);
-                let never = Event::new();
-                return match wait(env, seconds, &never, || done).await {
-                    Woken::Ready => Ok(Val::Int(0)),
-                    Woken::Late => Ok(Val::Int(1)),
-                    Woken::Killed => Err(SqlError::fixed(codes::ER_QUERY_INTERRUPTED)),
-                };
+            let done = wait_for_gtids(env, set, seconds, None).await?;
+            Val::Int(i64::from(done != Some(true)))
+        }
+        Special::WaitForApplied(set, seconds) => {
+            let Some(replica) = env.replica.and_then(Weak::upgrade) else {
+                return Ok(Val::Null);
             };
-            let clock = env.session.engine().environment().clock.clone();
-            let micros = (seconds.clamp(0.0, LONGEST) * 1e6) as u64;
-            let late = base::environment::deadline(&*clock, clock.now_us().saturating_add(micros));
-            let mut late = pin!(late);
-            let mut there = log.wait_for(set);
-            let done = poll_fn(|cx| match there.as_mut().poll(cx) {
-                Poll::Ready(r) => Poll::Ready(r.map(|()| 0)),
-                Poll::Pending => late.as_mut().poll(cx).map(|()| Ok(1)),
-            });
-            Val::Int(unless_killed(env.session, done).await?)
+            match wait_for_gtids(env, set, seconds, Some(&*replica)).await? {
+                Some(true) => Val::Int(0),
+                Some(false) => Val::Int(-1),
+                None => Val::Null,
+            }
+        }
+        Special::WaitForPlace(file, position, seconds) => {
+            let Some(replica) = env.replica.and_then(Weak::upgrade) else {
+                return Ok(Val::Null);
+            };
+            let place = LogPlace { file, position };
+            let mut looked = 0;
+            let mut last = None;
+            let ready = || {
+                last = replica.has_applied(&place);
+                looked += 1;
+                last != Some(false)
+            };
+            match wait(env, seconds, replica.applied(), ready).await {
+                Woken::Ready if last.is_none() => Val::Null,
+                Woken::Ready => Val::Int(looked - 1),
+                Woken::Late => Val::Int(-1),
+                Woken::Killed => return Err(SqlError::fixed(codes::ER_QUERY_INTERRUPTED)),
+            }
         }
         Special::RandomBytes(n) => {
             let random = &engine.environment().random;
@@ -94,6 +106,46 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             Val::owned(bytes)
         }
     })
+}
+
+/// Waits for transactions. False: the time is over. `None`: `applier`, where one is named, does not run.
+async fn wait_for_gtids(
+    env: &Env<'_>,
+    set: GtidSet,
+    seconds: f64,
+    applier: Option<&dyn Replica>,
+) -> Result<Option<bool>, SqlError> {
+    let nowhere = LogPlace::default();
+    let rests = || applier.is_some_and(|a| a.has_applied(&nowhere).is_none());
+    let Some(log) = env.binary_log else {
+        let none = GtidSet::new();
+        let done = none.contains(&set);
+        let never = Event::new();
+        let event = applier.map_or(&never, |a| a.applied());
+        return match wait(env, seconds, event, || done || rests()).await {
+            Woken::Ready => Ok(done.then_some(true)),
+            Woken::Late => Ok(Some(false)),
+            Woken::Killed => Err(SqlError::fixed(codes::ER_QUERY_INTERRUPTED)),
+        };
+    };
+    let clock = env.session.engine().environment().clock.clone();
+    let micros = (seconds.clamp(0.0, LONGEST) * 1e6) as u64;
+    let late = base::environment::deadline(&*clock, clock.now_us().saturating_add(micros));
+    let mut late = pin!(late);
+    let mut there = log.wait_for(set);
+    let done = poll_fn(|cx| {
+        if let Some(a) = applier {
+            a.applied().park(cx);
+        }
+        if rests() {
+            return Poll::Ready(Ok(None));
+        }
+        match there.as_mut().poll(cx) {
+            Poll::Ready(r) => Poll::Ready(r.map(|()| Some(true))),
+            Poll::Pending => late.as_mut().poll(cx).map(|()| Ok(Some(false))),
+        }
+    });
+    unless_killed(env.session, done).await
 }
 
 /// Waits, but not longer than until KILL.

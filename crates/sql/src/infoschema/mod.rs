@@ -60,6 +60,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         ("sys", locks::SYS_SPECS),
         ("mysql", empty::MYSQL_SPECS),
         ("mysql", keys::MYSQL_SPECS),
+        ("mysql", replica::MYSQL_SPECS),
         ("mysql", time_zones::MYSQL_SPECS),
     ]
     .into_iter()

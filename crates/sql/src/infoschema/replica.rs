@@ -147,6 +147,98 @@ fn applier_status_by_worker(v: &View<'_>) -> Vec<Vec<Value>> {
         .collect()
 }
 
+/// As whom and where to the receiver connects. A password is shown to nobody.
+fn slave_master_info(v: &View<'_>) -> Vec<Vec<Value>> {
+    one(v, |f| {
+        let s = &f.source;
+        let mut row = vec![
+            uint(33),
+            text(&f.received.file),
+            uint(f.received.position),
+            text(&s.host),
+            text(&s.user),
+            Value::Null,
+            uint(s.port.into()),
+            uint(s.connect_retry.into()),
+            int(s.ssl.into()),
+            text(&s.ssl_ca),
+            text(""),
+            text(&s.ssl_cert),
+            text(""),
+            text(&s.ssl_key),
+            int(s.ssl_verify_server_cert.into()),
+            Value::Double(s.heartbeat_period),
+            text(""),
+        ];
+        let ignored = s.ignored_server_ids.iter();
+        let ignored = ignored.map(|id| format!(" {id}")).collect::<String>();
+        row.extend([
+            text(&format!("{}{ignored}", s.ignored_server_ids.len())),
+            text(&f.source_uuid),
+            uint(s.retry_count),
+            text(""),
+            text(""),
+            int(s.auto_position.into()),
+            text(""),
+            text(""),
+            text(""),
+            int(s.get_public_key.into()),
+            text(""),
+            text("uncompressed"),
+            uint(3),
+            Value::Null,
+            int(0),
+            int(0),
+        ]);
+        row
+    })
+}
+
+/// How far the applier has come. There are no files of a relay log.
+fn slave_relay_log_info(v: &View<'_>) -> Vec<Vec<Value>> {
+    one(v, |f| {
+        vec![
+            uint(14),
+            text(""),
+            uint(0),
+            text(&f.applied.file),
+            uint(f.applied.position),
+            int(f.source.delay.into()),
+            uint(f.workers.len() as u64),
+            uint(1),
+            text(""),
+            Value::Null,
+            Value::Null,
+            int(0),
+            text("STREAM"),
+            text("OFF"),
+            Value::Null,
+        ]
+    })
+}
+
+/// The tables of `mysql` in this file, of which tools read the names and places.
+pub(super) const MYSQL_SPECS: &[Spec] = &[
+    Spec {
+        name: "slave_master_info",
+        columns: "Number_of_lines u, Master_log_name x, Master_log_pos U, Host v255?, User_name x?, User_password x?, Port u, \
+            Connect_retry u, Enabled_ssl i, Ssl_ca x?, Ssl_capath x?, Ssl_cert x?, Ssl_cipher x?, Ssl_key x?, \
+            Ssl_verify_server_cert i, Heartbeat f, Bind x?, Ignored_server_ids x?, Uuid x?, Retry_count U, Ssl_crl x?, \
+            Ssl_crlpath x?, Enabled_auto_position i, Channel_name v64, Tls_version x?, Public_key_path x?, Get_public_key i, \
+            Network_namespace x?, Master_compression_algorithm v64, Master_zstd_compression_level u, Tls_ciphersuites x?, \
+            Source_connection_auto_failover i, Gtid_only i",
+        rows: slave_master_info,
+    },
+    Spec {
+        name: "slave_relay_log_info",
+        columns: "Number_of_lines u, Relay_log_name x?, Relay_log_pos U?, Master_log_name x?, Master_log_pos U?, Sql_delay i?, \
+            Number_of_workers u?, Id u?, Channel_name v64, Privilege_checks_username v32?, Privilege_checks_hostname v255?, \
+            Require_row_format i, Require_table_primary_key_check v8, Assign_gtids_to_anonymous_transactions_type v5, \
+            Assign_gtids_to_anonymous_transactions_value x?",
+        rows: slave_relay_log_info,
+    },
+];
+
 /// The tables of `performance_schema` in this file.
 pub(super) const SPECS: &[Spec] = &[
     Spec {

@@ -59,7 +59,8 @@ fn connect(client: &Client) -> Result<Conn, Failure> {
     let password = client.password.clone().unwrap_or_default();
     let connected = match &client.server {
         ServerAddress::Tcp(host, port) => {
-            Conn::connect_tcp((host.as_str(), *port), &client.user, &password, None)
+            let at = (host.as_str(), *port);
+            client.tls.connect(at, &client.user, &password, None)
         }
         ServerAddress::Socket(path) => Conn::connect_unix(path, &client.user, &password, None),
     };

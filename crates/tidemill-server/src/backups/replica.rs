@@ -49,6 +49,7 @@ pub fn replica(arguments: &ReplicaArguments, options: &Options) -> Result<Vec<St
         executed,
         file,
         position,
+        tls: (client.tls.is_required()).then(|| client.tls.wanted(host)),
     };
     let database = block_on(open::open(options)).map_err(|e| e.to_string())?;
     let instance = Arc::clone(&database.directory.instance);

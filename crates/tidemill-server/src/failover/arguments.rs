@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::failure::Failure;
+use crate::options::ClientTls;
+use crate::options::client_tls;
 
 /// What `--help` prints.
 pub(super) const USAGE: &str = "\
@@ -19,6 +21,10 @@ usage: tidemill promote --replica=HOST[:PORT] .. [OPTIONS]   make the most advan
   --replication-user=NAME  as whom replicas connect to the new source    [promote: as to the old one]
   --replication-password-file=FILE
                            that account's password; else TIDEMILL_REPLICATION_PASSWORD
+  --ssl-mode=MODE          DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY [PREFERRED; with --ssl-ca: VERIFY_CA]
+  --ssl-ca=FILE, --ssl-cert=FILE, --ssl-key=FILE
+                           authorities of the servers' certificates; the certificate that is shown to them, and its key
+  --replication-ssl        replicas connect to the new source over TLS   [as to the old one]
   --wait=SECONDS           for what was received to be applied           [60]
   --connect-timeout=MS     for a server to answer                        [1000]
   --semi-sync=keep|on|off  whether the new source waits for replicas; keep: if it has acknowledged to the old one [keep]
@@ -52,6 +58,10 @@ pub(super) struct Common {
     pub password: String,
     /// As whom replicas connect to the source; `None`: as they do.
     pub replication: Option<(String, String)>,
+    /// They use TLS; otherwise as they do.
+    pub replication_tls: bool,
+    /// How the servers are spoken to.
+    pub tls: ClientTls,
     pub wait: Duration,
     pub connect: Duration,
     pub check: bool,
@@ -147,6 +157,8 @@ struct Given {
     wait: Option<u64>,
     connect: Option<u64>,
     semi_sync: Option<SemiSync>,
+    tls: client_tls::Given,
+    replication_tls: bool,
     check: bool,
     dry_run: bool,
     force: bool,
@@ -170,7 +182,8 @@ pub(super) fn parse(rejoin: bool, words: &[String]) -> Result<Asked, Failure> {
             ("check", None) => g.check = true,
             ("dry-run", None) => g.dry_run = true,
             ("force", None) => g.force = true,
-            ("help" | "check" | "dry-run" | "force", Some(_)) => {
+            ("replication-ssl", None) => g.replication_tls = true,
+            ("help" | "check" | "dry-run" | "force" | "replication-ssl", Some(_)) => {
                 return Err(wrong(format!("option '--{name}' takes no value")));
             }
             _ => {
@@ -218,6 +231,9 @@ impl Given {
             }
             ("wait", _) => self.wait = Some(number(&value)?),
             ("connect-timeout", _) => self.connect = Some(number(&value)?.max(1)),
+            (name, _) if client_tls::NAMES.contains(&name) => {
+                self.tls.set(name, value).map_err(wrong)?;
+            }
             _ => return Err(wrong(format!("unknown option '--{name}'"))),
         }
         Ok(())
@@ -227,6 +243,8 @@ impl Given {
         let password = || from_environment("TIDEMILL_REPLICATION_PASSWORD");
         let replication_password = self.replication_password.unwrap_or_else(password);
         let common = Common {
+            tls: self.tls.finish().map_err(wrong)?,
+            replication_tls: self.replication_tls,
             user: self.user.unwrap_or_else(|| "root".to_owned()),
             password: self
                 .password

@@ -273,7 +273,7 @@ fn follow(
         r.server.run("SET GLOBAL super_read_only = ON")?;
     }
     let to = &source.server.address;
-    r.server.follow(to, p.common.replication.as_ref())?;
+    r.server.follow(to, &p.common)?;
     say(out, format_args!("{} follows {to}", r.server.address));
     Ok(())
 }

@@ -59,7 +59,7 @@ pub(super) fn run(r: &Rejoin, out: &mut dyn Write) -> Result<(), Failure> {
     if new.is("rpl_semi_sync_source_enabled")? {
         old.run("SET GLOBAL rpl_semi_sync_replica_enabled = ON")?;
     }
-    old.follow(&r.to, common.replication.as_ref())?;
+    old.follow(&r.to, common)?;
     if !old.wait_for(&to.executed, common.wait)? {
         let state = old.state()?.replica.unwrap_or_default();
         return Err(Failure::refused(format!(

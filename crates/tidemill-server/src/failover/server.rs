@@ -55,7 +55,8 @@ impl Server {
     pub fn connect(address: &Address, common: &Common) -> Result<Server, Failure> {
         let at = (address.host.as_str(), address.port);
         let (user, limit) = (&common.user, common.connect);
-        let conn = Conn::connect_tcp_within(at, user, &common.password, limit);
+        let (password, tls) = (&common.password, &common.tls);
+        let conn = tls.connect(at, user, password, Some(limit));
         let conn = conn.map_err(|e| Failure::refused(format!("{address}: {e}")))?;
         Ok(Server {
             address: address.clone(),
@@ -159,18 +160,17 @@ impl Server {
     }
 
     /// Makes it a replica of `source`, by GTID, from what it has done on.
-    pub fn follow(
-        &mut self,
-        source: &Address,
-        account: Option<&(String, String)>,
-    ) -> Result<(), Failure> {
+    pub fn follow(&mut self, source: &Address, common: &Common) -> Result<(), Failure> {
         self.run("STOP REPLICA")?;
         let mut sql = format!(
             "CHANGE REPLICATION SOURCE TO SOURCE_HOST = {}, SOURCE_PORT = {}, SOURCE_AUTO_POSITION = 1",
             quoted(&source.host),
             source.port
         );
-        if let Some((user, password)) = account {
+        if common.replication_tls {
+            sql += ", SOURCE_SSL = 1";
+        }
+        if let Some((user, password)) = &common.replication {
             sql += &format!(
                 ", SOURCE_USER = {}, SOURCE_PASSWORD = {}",
                 quoted(user),

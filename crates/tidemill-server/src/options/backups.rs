@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use replication::replica::replay::ReplayUntil;
 use types::gtid::Gtid;
 
+use super::client_tls::{self, ClientTls};
+
 /// Their names.
 pub(super) const COMMANDS: [&str; 3] = ["backup", "restore", "replica"];
 const PORT: u16 = 3306;
@@ -38,6 +40,8 @@ pub struct Client {
     pub user: String,
     /// With which password; `None`: it is asked for.
     pub password: Option<String>,
+    /// Over TLS, or not.
+    pub tls: ClientTls,
 }
 
 impl fmt::Debug for Client {
@@ -177,7 +181,18 @@ impl Given {
             Some(given) => given,
             None => Some(std::env::var("MYSQL_PWD").unwrap_or_default()),
         };
+        let mut tls = client_tls::Given::default();
+        for name in client_tls::NAMES {
+            if let Some(value) = self.value(name) {
+                tls.set(name, value)?;
+            }
+        }
+        let tls = tls.finish()?;
+        if let (ServerAddress::Socket(_), true) = (&server, tls.is_required()) {
+            return Err("--ssl-mode: there is no TLS over a Unix socket".to_owned());
+        }
         Ok(Client {
+            tls,
             server,
             user: self.value("user").unwrap_or_else(|| "root".to_owned()),
             password,

@@ -29,7 +29,9 @@ usage: tidemill [serve] [OPTIONS]              serve clients
        tidemill rejoin --server=HOST:PORT --to=HOST:PORT
                                                an old source becomes a replica
 
-CLIENT: --server=HOST[:PORT]|SOCKET [127.0.0.1], -u, --user=NAME [root], -p, --password[=TEXT]
+CLIENT: --server=HOST[:PORT]|SOCKET [127.0.0.1], -u, --user=NAME [root], -p, --password[=TEXT],
+        --ssl-mode=DISABLED|PREFERRED|REQUIRED|VERIFY_CA|VERIFY_IDENTITY [PREFERRED; with --ssl-ca: VERIFY_CA],
+        --ssl-ca=FILE, --ssl-cert=FILE, --ssl-key=FILE
 
   --datadir=DIR               the database's directory            [./tidemill-data]
   -P, --port=N                TCP port                            [3306]

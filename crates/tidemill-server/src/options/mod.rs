@@ -10,6 +10,7 @@
 //! What this module never does: read a my.cnf nobody named, read more of the data directory than that, write, print, or exit.
 
 mod backups;
+pub(crate) mod client_tls;
 mod cnf;
 mod command_line;
 mod known;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 use types::Isolation;
 
 pub use backups::{BackupArguments, Client, ReplicaArguments, RestoreArguments, ServerAddress};
+pub use client_tls::{ClientTls, SslMode};
 pub use command_line::{USAGE, parse};
 pub use pager::FlushMethod;
 

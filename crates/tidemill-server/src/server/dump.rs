@@ -235,8 +235,9 @@ impl Connection {
                 Step::End => return Ok(Flow::Continue),
                 Step::Wait => {
                     self.count_traffic();
+                    self.session.dump_has_sent_all(true);
                     match self.wait_for_events(&mut dump, log, beat).await {
-                        Woken::More => {}
+                        Woken::More => self.session.dump_has_sent_all(false),
                         Woken::Gone => return Ok(Flow::Quit),
                         Woken::Nonsense => return self.no_reply(),
                         Woken::Late => {

@@ -7,6 +7,7 @@ mod backups;
 mod edges;
 mod protocol;
 mod tls;
+mod tls_of_commands;
 
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};

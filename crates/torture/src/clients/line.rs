@@ -129,6 +129,7 @@ pub const LINES: &[Line] = &[
     short("Pony", Kit::Python, &["pony_orm"]),
     line("Tortoise", Kit::Python, &["tortoise_orm"]),
     line("mydumper, myloader", Kit::Python, &["dumped"]),
+    short("python-mysql-replication", Kit::Python, &["binlog_stream"]),
     short("PDO, mysqli", Kit::Php, &["pdo_mysqli"]),
     line("WordPress", Kit::Applications, &["wordpress"]),
     waiting("MediaWiki", "FULLTEXT", Kit::Applications, &["mediawiki"]),

@@ -34,12 +34,24 @@ impl Stage {
         let scratch = Scratch::new("clients")?;
         // As a user starts it: with certificates, since drivers use TLS where it is offered.
         let ours = Setup::new(Kind::Tidemill, scratch.path())?.without("auto-generate-certs");
+        // With a binary log, as MySQL 8.0 has it without being told.
+        let ours = ours
+            .option("log-bin=binlog")
+            .option("server-id=1")
+            .option("gtid-mode=ON")
+            .option("enforce-gtid-consistency=ON");
         let ours = ours.start()?;
         let there = step::on_path("mariadbd") && step::on_path("mariadb-install-db");
         let theirs = match there {
             true => {
                 let theirs = Setup::new(Kind::MariaDb, scratch.path())?;
-                Some(theirs.option("character-set-server=utf8mb4").start()?)
+                let theirs = theirs
+                    .option("character-set-server=utf8mb4")
+                    // The later option wins.
+                    .option("log-bin=binlog")
+                    .option("server-id=1")
+                    .option("binlog-format=ROW");
+                Some(theirs.start()?)
             }
             false => None,
         };

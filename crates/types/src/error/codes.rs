@@ -355,6 +355,7 @@ codes! {
     ER_FK_COLUMN_CANNOT_CHANGE_CHILD = 1833, "HY000", "Cannot change column '%-.192s': used in a foreign key constraint '%-.192s' of table '%-.192s'";
     ER_ALTER_OPERATION_NOT_SUPPORTED = 1845, "0A000", "%s is not supported for this operation. Try %s.";
     ER_ALTER_OPERATION_NOT_SUPPORTED_REASON = 1846, "0A000", "%s is not supported. Reason: %s. Try %s.";
+    ER_SQL_SLAVE_SKIP_COUNTER_NOT_SETTABLE_IN_GTID_MODE = 1858, "HY000", "sql_slave_skip_counter can not be set when the server is running with @@GLOBAL.GTID_MODE = ON. Instead, for each transaction that you want to skip, generate an empty transaction with the same GTID as the transaction";
     ER_DUP_UNKNOWN_IN_INDEX = 1859, "23000", "Duplicate entry for key '%-.192s'";
     ER_MUST_CHANGE_PASSWORD_LOGIN = 1862, "HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     ER_INCONSISTENT_ERROR = 3002, "HY000", "Query caused different errors on source and replica. Error on source: message (format)='%s' error code=%d; Error on replica:actual message='%s', error code=%d. Default database:'%s'. Query:'%s'";

@@ -16,11 +16,32 @@ use crate::response::{ERR_HEADER, LOCAL_INFILE_HEADER};
 /// A file is sent in packets of this size.
 const PIECE: usize = 64 * 1024;
 
+/// What goes over a socket in the place of plain bytes: TLS, of which this crate knows nothing.
+pub trait Secured: Read + Write + Send + std::fmt::Debug {}
+
+/// How a connection over TCP goes about TLS.
+pub struct Securing<'a> {
+    /// A server that has none is refused.
+    pub required: bool,
+    /// Makes TLS of a socket, once the server has been asked for it.
+    pub begin: &'a dyn Fn(TcpStream) -> std::io::Result<Box<dyn Secured>>,
+}
+
+impl std::fmt::Debug for Securing<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Securing")
+            .field("required", &self.required)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A socket of either kind.
 #[derive(Debug)]
 enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
+    /// And the socket under it.
+    Secured(Box<dyn Secured>, TcpStream),
 }
 
 impl Socket {
@@ -29,6 +50,7 @@ impl Socket {
             let n = match self {
                 Socket::Unix(stream) => stream.read(space),
                 Socket::Tcp(stream) => stream.read(space),
+                Socket::Secured(stream, _) => stream.read(space),
             };
             // With a time limit the kernel does not go on by itself after the process was stopped and continued.
             match n {
@@ -42,6 +64,7 @@ impl Socket {
         match self {
             Socket::Unix(stream) => stream.write_all(bytes),
             Socket::Tcp(stream) => stream.write_all(bytes),
+            Socket::Secured(stream, _) => stream.write_all(bytes),
         }
     }
 }
@@ -97,29 +120,65 @@ impl Conn {
         Conn::log_in(Socket::Tcp(stream), login)
     }
 
-    /// As [`Conn::connect_tcp`], with at most `limit` for the connection to come about, and for each answer.
+    /// As [`Conn::connect_tcp`], over TLS as `securing` says, and with at most `limit`, if there is one, for the connection to come about, and for
+    /// each answer.
     ///
     /// # Errors
-    /// Of the socket, or the server's refusal.
-    pub fn connect_tcp_within(
+    /// Of the socket, of TLS, or the server's refusal.
+    pub fn connect_tcp_secured(
         (host, port): (&str, u16),
         user: &str,
         password: &str,
-        limit: Duration,
+        limit: Option<Duration>,
+        securing: Option<Securing<'_>>,
     ) -> Result<Conn, ClientError> {
         let mut last = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
         for address in (host, port).to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, limit) {
+            let stream = match limit {
+                Some(limit) => TcpStream::connect_timeout(&address, limit),
+                None => TcpStream::connect(address),
+            };
+            match stream {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
-                    stream.set_read_timeout(Some(limit))?;
+                    stream.set_read_timeout(limit)?;
                     let login = Login::new(user, password, None, false);
-                    return Conn::log_in(Socket::Tcp(stream), login);
+                    let mut conn = Conn::over(Socket::Tcp(stream), login);
+                    match securing {
+                        Some(securing) => conn.log_in_secured(&securing)?,
+                        None => conn.exchange_login()?,
+                    }
+                    return Ok(conn);
                 }
                 Err(e) => last = e,
             }
         }
         Err(last.into())
+    }
+
+    /// Asks for TLS where the server has it, and logs in.
+    fn log_in_secured(&mut self, securing: &Securing<'_>) -> Result<(), ClientError> {
+        let greeting = self.next_packet()?.to_vec();
+        let Socket::Tcp(socket) = &self.socket else {
+            return self.go_on_with_login(&greeting);
+        };
+        if greeting.first() == Some(&ERR_HEADER) {
+            return self.go_on_with_login(&greeting);
+        }
+        let socket = socket.try_clone()?;
+        if super::ssl_request(&greeting, &mut self.writer)? {
+            self.flush()?;
+            // What has come in the open behind the greeting is not the server's word over TLS.
+            self.decoder.take_buffered();
+            let secured = (securing.begin)(socket.try_clone()?)?;
+            self.socket = Socket::Secured(secured, socket);
+            self.login.over_tls();
+            self.decoder.set_sequence(2);
+        } else if securing.required {
+            let why = "SSL connection error: SSL is required but the server doesn't support it";
+            return Err(std::io::Error::other(why).into());
+        }
+        self.go_on_with_login(&greeting)
     }
 
     /// As [`Conn::connect_unix`] with a login of the caller's making.
@@ -130,26 +189,36 @@ impl Conn {
         Conn::log_in(Socket::Unix(UnixStream::connect(path)?), login)
     }
 
-    fn log_in(socket: Socket, login: Login) -> Result<Conn, ClientError> {
-        let mut conn = Conn {
+    fn over(socket: Socket, login: Login) -> Conn {
+        Conn {
             socket,
             decoder: Decoder::new(LARGEST_MAX_ALLOWED_PACKET),
             writer: PacketWriter::new(),
             login,
-        };
+        }
+    }
+
+    fn log_in(socket: Socket, login: Login) -> Result<Conn, ClientError> {
+        let mut conn = Conn::over(socket, login);
         conn.exchange_login()?;
         Ok(conn)
     }
 
     fn exchange_login(&mut self) -> Result<(), ClientError> {
+        let first = self.next_packet()?.to_vec();
+        self.go_on_with_login(&first)
+    }
+
+    fn go_on_with_login(&mut self, first: &[u8]) -> Result<(), ClientError> {
+        let mut packet = first.to_vec();
         loop {
-            let packet = self.next_packet()?.to_vec();
             self.writer.set_sequence(self.decoder.sequence());
             let step = self.login.packet(&packet, &mut self.writer)?;
             self.flush()?;
             if step == LoginStep::Done {
                 return Ok(());
             }
+            packet = self.next_packet()?.to_vec();
         }
     }
 
@@ -160,7 +229,9 @@ impl Conn {
     pub fn set_read_timeout(&mut self, limit: Option<Duration>) -> Result<(), ClientError> {
         match &self.socket {
             Socket::Unix(stream) => stream.set_read_timeout(limit)?,
-            Socket::Tcp(stream) => stream.set_read_timeout(limit)?,
+            Socket::Tcp(stream) | Socket::Secured(_, stream) => {
+                stream.set_read_timeout(limit)?;
+            }
         }
         Ok(())
     }
