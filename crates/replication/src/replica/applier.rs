@@ -20,6 +20,7 @@ use wire::binlog::rows::Change;
 
 use super::begin::{is_reached, take_skip, wait_delay};
 use super::crew::Job;
+use super::filter::Filters;
 use super::kinds::{incident, is_for_readers, is_temporary};
 use super::lane::Lane;
 use super::place::Place;
@@ -53,6 +54,8 @@ pub(super) struct Applier<'s> {
     place: Place,
     format: Option<Arc<Format>>,
     setter: Setter,
+    /// As they were when the applier began: they do not change while it runs.
+    filters: Filters,
     rows: RowEvents,
     group: Group,
     /// What the next statement uses: kinds and bodies of events.
@@ -86,6 +89,7 @@ impl<'s> Applier<'s> {
             place,
             format: None,
             setter: Setter::default(),
+            filters: shared.state().filters.clone(),
             rows: RowEvents::default(),
             group: Group::default(),
             context: Vec::new(),
@@ -267,7 +271,7 @@ impl Applier<'_> {
                 self.query(header, &query, end).await?;
             }
             kind::XID => self.commit(header, end).await?,
-            kind::TABLE_MAP => self.rows.table(body)?,
+            kind::TABLE_MAP => self.rows.table(&self.filters, body)?,
             kind::TRANSACTION_PAYLOAD => {
                 Box::pin(self.payload(body, end)).await?;
             }

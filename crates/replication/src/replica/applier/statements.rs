@@ -37,13 +37,16 @@ impl Applier<'_> {
             self.session.rollback_applied().await?;
             return self.commit(header, end).await;
         }
-        if self.group.skipped {
-            self.context.clear();
-            return match self.group.open {
-                true => Ok(()),
-                false => self.commit(header, end).await,
-            };
+        let database = String::from_utf8_lossy(query.database);
+        let database = self.filters.rewritten(&database).to_owned();
+        let in_list = ends_or_begins(text) || self.filters.database(&database);
+        if self.group.skipped || !in_list {
+            return self.left_out(header, end).await;
         }
+        let query = &Query {
+            database: database.as_bytes(),
+            ..query.clone()
+        };
         let outcome = self.statement(header, query, end).await;
         match outcome {
             Err(Stopped::Failed(e)) if self.passes_over(&e) => {
@@ -56,6 +59,15 @@ impl Applier<'_> {
             Err(Stopped::Failed(e)) if is_temporary(&e) => Err(Stopped::Failed(e)),
             Err(Stopped::Failed(e)) => Err(Stopped::Failed(in_query(&e, query))),
             outcome => outcome,
+        }
+    }
+
+    /// A statement is not carried out. Where it is a transaction of its own, that it has come is kept.
+    async fn left_out(&mut self, header: &Header, end: &LogPlace) -> Result<(), Stopped> {
+        self.context.clear();
+        match self.group.open {
+            true => Ok(()),
+            false => self.commit(header, end).await,
         }
     }
 
@@ -81,6 +93,13 @@ impl Applier<'_> {
             set_context(s, &context)?;
         }
         let parsed = parsed(s, query.statement);
+        if let Some(statement) = &parsed
+            && !self
+                .filters
+                .statement(&String::from_utf8_lossy(query.database), statement)
+        {
+            return self.left_out(header, end).await;
+        }
         let class = match &parsed {
             Some(statement) => classify(statement),
             // What is wrong with it is said when it runs.
@@ -181,6 +200,15 @@ impl Applier<'_> {
             }
         }
     }
+}
+
+/// Whether a statement begins or ends a transaction, or a part of one: lists of databases say nothing of it. MySQL looks at the first letters, too.
+fn ends_or_begins(text: &[u8]) -> bool {
+    let begins = |with: &&[u8]| {
+        let front = text.get(..with.len());
+        front.is_some_and(|f| f.eq_ignore_ascii_case(with))
+    };
+    [&b"SAVEPOINT"[..], b"ROLLBACK", b"XA "].iter().any(begins)
 }
 
 fn parsed(s: &Session, text: &[u8]) -> Option<Statement> {
