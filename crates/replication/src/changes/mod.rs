@@ -167,6 +167,17 @@ impl ChangeLog for Changes {
         *s.group_facts() = Some(transaction);
     }
 
+    fn comes_from(&self, s: &mut Session, told: &Told<'_>) {
+        let known = s.group_facts().is_some();
+        let mut transaction = transaction_of(s);
+        if !known {
+            // It was prepared before a restart.
+            transaction.keys.forget();
+        }
+        transaction.origin = told.origin();
+        *s.group_facts() = Some(transaction);
+    }
+
     fn statement(
         &self,
         told: &Told<'_>,

@@ -3,10 +3,12 @@
 //!
 //! A change of definitions commits by itself. What is known of it after a crash is in [`catalog`](super::catalog).
 
+mod branches;
 mod statements;
 
 use std::sync::Arc;
 
+use engine::{Committing, XidClaim};
 use sql::Session;
 use sql::context::replica::LogPlace;
 use types::SqlError;
@@ -58,6 +60,8 @@ pub(super) struct Applier<'s> {
     filters: Filters,
     rows: RowEvents,
     group: Group,
+    /// The name of the distributed transaction's branch that is being applied.
+    branch: Option<XidClaim>,
     /// What the next statement uses: kinds and bodies of events.
     context: Vec<(u8, Vec<u8>)>,
     /// Error numbers that are passed over.
@@ -92,6 +96,7 @@ impl<'s> Applier<'s> {
             filters: shared.state().filters.clone(),
             rows: RowEvents::default(),
             group: Group::default(),
+            branch: None,
             context: Vec::new(),
             all_errors_skipped: skipped.eq_ignore_ascii_case("all"),
             skipped_errors: skipped
@@ -135,6 +140,7 @@ impl Applier<'_> {
     /// Takes back what was done of it.
     pub async fn undo(&mut self) -> Result<(), SqlError> {
         self.session.rollback_applied().await?;
+        self.branch = None;
         self.rows.forget();
         self.context.clear();
         Ok(())
@@ -254,8 +260,10 @@ impl Applier<'_> {
                     version: 0,
                 }));
                 self.begin_group(header)?;
-                if !g.standalone {
-                    self.open();
+                match g.branch {
+                    Some((name, true)) => self.begin_branch(branches::named(&name)).await?,
+                    _ if !g.standalone => self.open(),
+                    _ => {}
                 }
             }
             kind::INTVAR | kind::RAND | kind::USER_VAR => {
@@ -270,7 +278,8 @@ impl Applier<'_> {
                 let query = Query::read(body)?;
                 self.query(header, &query, end).await?;
             }
-            kind::XID => self.commit(header, end).await?,
+            kind::XID if self.branch.is_none() => self.commit(header, end).await?,
+            kind::XA_PREPARE => self.prepare_branch(header, body, end).await?,
             kind::TABLE_MAP => self.rows.table(&self.filters, body)?,
             kind::TRANSACTION_PAYLOAD => {
                 Box::pin(self.payload(body, end)).await?;
@@ -396,6 +405,16 @@ impl Applier<'_> {
         }
         self.writer.write(&mut self.session, &place).await?;
         let committing = self.session.commit_applied_in_memory().await?;
+        self.committed(header, place, committing).await
+    }
+
+    /// Its commit is in the log.
+    async fn committed(
+        &mut self,
+        header: &Header,
+        place: Place,
+        committing: Committing,
+    ) -> Result<(), Stopped> {
         if let Some(lane) = &mut self.lane {
             // Those behind it need not wait until it is durable: they are not before it is.
             lane.recorded = true;
@@ -430,6 +449,7 @@ impl Applier<'_> {
         drop(s);
         self.place = place;
         self.group = Group::default();
+        self.branch = None;
         self.rows.forget();
         self.context.clear();
     }

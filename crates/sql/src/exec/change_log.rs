@@ -43,6 +43,9 @@ pub trait ChangeLog: Send + Sync {
     /// A transaction of another server is about to be committed that has changed nothing here: that it was done is kept.
     fn nothing(&self, s: &mut engine::Session, told: &Told<'_>);
 
+    /// A transaction that was prepared comes from where the session's does.
+    fn comes_from(&self, s: &mut engine::Session, told: &Told<'_>);
+
     /// What a statement leaves that is a transaction of its own: all of its group, for
     /// [`set_definition_event`](engine::Session::set_definition_event). `databases` are those that it changes, `whole` the one that it makes, alters or
     /// drops. `None`: what is done there is not kept.

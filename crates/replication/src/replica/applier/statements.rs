@@ -10,7 +10,7 @@ use wire::binlog::header::{Header, kind};
 use wire::binlog::query::Query;
 
 use super::super::catalog;
-use super::super::kinds::{in_query, is_temporary, shown};
+use super::super::kinds::{begins_branch, begins_with, ends_branch, in_query, is_temporary, shown};
 use super::super::statement::{Class, classify, of_mariadb, set_context};
 use super::super::stopped::Stopped;
 use super::Applier;
@@ -40,6 +40,13 @@ impl Applier<'_> {
         let database = String::from_utf8_lossy(query.database);
         let database = self.filters.rewritten(&database).to_owned();
         let in_list = ends_or_begins(text) || self.filters.database(&database);
+        if self.group.skipped && begins_branch(text) {
+            self.group.open = true;
+            return Ok(());
+        }
+        if self.group.skipped && ends_branch(text) {
+            return self.commit(header, end).await;
+        }
         if self.group.skipped || !in_list {
             return self.left_out(header, end).await;
         }
@@ -111,14 +118,19 @@ impl Applier<'_> {
             ..query.clone()
         };
         match class {
-            Class::Distributed => {
-                Err(SqlError::not_supported("XA transactions of a source").into())
-            }
+            Class::Distributed => match parsed {
+                Some(Statement::Xa(xa)) => self.xa(header, &xa, end).await,
+                _ => Err(wire::ProtocolError::Malformed.into()),
+            },
             Class::Rows | Class::Session if self.group.open => self.run(query).await,
             Class::Rows | Class::Session => {
                 self.session.begin_applied();
                 self.run(query).await?;
                 self.commit(header, end).await
+            }
+            // No source has one in a branch.
+            Class::Definition if self.branch.is_some() => {
+                Err(wire::ProtocolError::Malformed.into())
             }
             Class::Definition => {
                 self.definition(query).await?;
@@ -204,11 +216,9 @@ impl Applier<'_> {
 
 /// Whether a statement begins or ends a transaction, or a part of one: lists of databases say nothing of it. MySQL looks at the first letters, too.
 fn ends_or_begins(text: &[u8]) -> bool {
-    let begins = |with: &&[u8]| {
-        let front = text.get(..with.len());
-        front.is_some_and(|f| f.eq_ignore_ascii_case(with))
-    };
-    [&b"SAVEPOINT"[..], b"ROLLBACK", b"XA "].iter().any(begins)
+    [&b"SAVEPOINT"[..], b"ROLLBACK", b"XA "]
+        .iter()
+        .any(|with| begins_with(text, with))
 }
 
 fn parsed(s: &Session, text: &[u8]) -> Option<Statement> {
