@@ -1,5 +1,6 @@
 //! Branches of distributed transactions (XA) of a source: prepared here where they are prepared there, whatever comes between that and their end.
 
+mod groups;
 mod scripted;
 
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use base::block_on;
 use base::mem::MemDisk;
+use replication::changes::Changes;
 use replication::replica::ReplicaServer;
 use scripted::file::{File, SID, row};
 use scripted::{begin, number, run, serve, server, settled};
@@ -14,9 +16,11 @@ use sql::Instance;
 use sql::context::replica::{Receiving, Replica, ReplicaFacts};
 use types::Value;
 use wire::binlog::control::{BranchName, XaPrepare};
-use wire::binlog::frame::Checksum;
-use wire::binlog::header::kind;
+use wire::binlog::format::Format;
+use wire::binlog::frame::{Checksum, put_event};
+use wire::binlog::header::{Header, kind};
 use wire::binlog::rows::Change;
+use wire::write::Put;
 
 fn name(gtrid: &'static str) -> String {
     let hex: String = gtrid.bytes().map(|b| format!("{b:02x}")).collect();
@@ -296,6 +300,62 @@ fn what_is_wrong_stops_it_and_what_is_open_at_stop_is_taken_back() {
 }
 
 #[test]
+fn a_source_that_makes_no_sense_gets_an_error_and_loses_nothing() {
+    type Fault<'f> = &'f dyn Fn(&mut File);
+    let start: Fault<'_> = &|f| f.query(&format!("XA START {}", name("x")));
+    let commit: Fault<'_> = &|f| f.query(&format!("XA COMMIT {}", name("x")));
+    let definition: Fault<'_> = &|f| {
+        f.query(&format!("XA START {}", name("x")));
+        f.rows(Change::Write, &[(None, row(8, "x"))]);
+        f.query("CREATE TABLE other (a INT)");
+    };
+    let other: Fault<'_> = &|f| {
+        f.query(&format!("XA START {}", name("x")));
+        f.query(&format!("XA END {}", name("y")));
+    };
+    let prepare: Fault<'_> = &|f| {
+        let name = BranchName {
+            format: 1,
+            gtrid: b"x",
+            bqual: b"",
+        };
+        let event = XaPrepare {
+            one_phase: false,
+            name,
+        };
+        f.event(kind::XA_PREPARE, |out| event.write(out));
+    };
+    for workers in [1, 4] {
+        for (n, fault) in [start, commit, definition, other, prepare]
+            .into_iter()
+            .enumerate()
+        {
+            let mut f = File::new(Checksum::Crc32, 20);
+            tables(&mut f);
+            f.begin(0);
+            if n < 2 {
+                f.query("BEGIN");
+                f.rows(Change::Write, &[(None, row(7, "before"))]);
+            }
+            fault(&mut f);
+            f.commit();
+            let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+            of_workers(&instance, workers);
+            let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+            begin(&instance, serve("8.0.41", f.bytes.clone()));
+            let facts = settled(&replica, f.bytes.len());
+            assert_eq!(facts.applier_failure.number, 1593, "{n}: {}", fails(&facts));
+            assert_eq!(
+                (prepared(&instance).len(), rows(&instance)),
+                (0, "0".to_owned()),
+                "{n}"
+            );
+            block_on(replica.stop());
+        }
+    }
+}
+
+#[test]
 fn a_branch_may_be_left_out_or_filtered() {
     for workers in [1, 4] {
         let mut f = File::new(Checksum::Crc32, 20);
@@ -333,6 +393,172 @@ fn a_branch_may_be_left_out_or_filtered() {
             (0, "0".to_owned())
         );
         assert_eq!(facts.executed_gtids, format!("{SID}:1-6"));
+        block_on(replica.stop());
+    }
+}
+
+/// In the replica's own log each name of the source is once, the rows with that of the commit, also where a restart lies between.
+#[test]
+fn a_replicas_own_log_has_each_name_once() {
+    let mut f = File::new(Checksum::Crc32, 20);
+    tables(&mut f);
+    branch(&mut f, "a", &[1], false);
+    branch(&mut f, "b", &[2], false);
+    let between = f.bytes.len();
+    end(&mut f, "COMMIT", "a");
+    end(&mut f, "ROLLBACK", "b");
+    for restart in [false, true] {
+        let mut disk = Arc::new(MemDisk::default());
+        let mut named = Vec::new();
+        let lives: &[usize] = match restart {
+            true => &[between, f.bytes.len()],
+            false => &[f.bytes.len()],
+        };
+        for (life, upto) in lives.iter().enumerate() {
+            let (engine, instance) = server(&disk);
+            of_workers(&instance, 4);
+            instance.log_changes_in(Changes::new(&engine));
+            let from = engine.end_of_groups();
+            let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+            let port = serve("8.0.41", f.bytes[..*upto].to_vec());
+            match life {
+                0 => begin(&instance, port),
+                _ => {
+                    run(&instance, "STOP REPLICA");
+                    run(
+                        &instance,
+                        &format!(
+                            "CHANGE REPLICATION SOURCE TO SOURCE_PORT = {port}, SOURCE_LOG_FILE = 'made.000001', SOURCE_LOG_POS = {between}"
+                        ),
+                    );
+                    run(&instance, "START REPLICA");
+                }
+            }
+            let facts = settled(&replica, *upto);
+            assert_eq!(facts.applied.position, *upto as u64, "{}", fails(&facts));
+            let of = |(said, end): (String, replication::group::End)| {
+                (end.gtid.map_or(0, |g| g.number), said, end.keys.is_some())
+            };
+            named.extend(groups::groups(&instance, &engine, from).into_iter().map(of));
+            block_on(replica.stop());
+            drop(replica);
+            match restart {
+                true if life == 0 => {
+                    disk = Arc::new(disk.crash(false));
+                    block_on(engine.abandon());
+                }
+                _ => block_on(engine.close()).expect("the end"),
+            }
+        }
+        let rows = |n: u64, said: &str, keys| (n, said.to_owned(), keys);
+        assert_eq!(
+            named[2..],
+            [
+                rows(3, "BEGIN d", true),
+                rows(4, "BEGIN", true),
+                rows(5, "BEGIN", true),
+                // What it has changed is not known any more behind a restart.
+                rows(6, "BEGIN d", !restart),
+                rows(7, "BEGIN", true),
+            ]
+        );
+    }
+}
+
+/// MariaDB's: the GTID begins the branch, and the transaction in which it is ended.
+#[test]
+fn branches_of_mariadb_are_prepared_too() {
+    const TRANSACTIONAL: u8 = 4;
+    const PREPARED: u8 = 0x40;
+    const COMPLETED: u8 = 0x80;
+    let mut f = File::new(Checksum::Crc32, 20);
+    f.bytes = wire::binlog::MAGIC.to_vec();
+    let format = Format::new("10.11.9-MariaDB-log", 0, Checksum::Crc32);
+    let header = Header {
+        kind: kind::FORMAT_DESCRIPTION,
+        server_id: 1,
+        ..Header::default()
+    };
+    put_event(header, Checksum::Crc32, &mut f.bytes, |out| {
+        format.write(out)
+    });
+    let mut sequence = 0;
+    let mut gtid = |f: &mut File, flags: u8, of: &str| {
+        sequence += 1;
+        f.event(kind::MARIA_GTID, |out| {
+            out.put_u64(sequence);
+            out.put_u32(0);
+            out.put_u8(flags);
+            if flags & (PREPARED | COMPLETED) != 0 {
+                out.put_u32(1);
+                out.put_u8(of.len() as u8);
+                out.put_u8(0);
+                out.put_bytes(of.as_bytes());
+            }
+        });
+    };
+    let (alone, ddl) = (1, 0x20);
+    gtid(&mut f, alone | ddl, "");
+    f.query("CREATE DATABASE d");
+    gtid(&mut f, alone | ddl, "");
+    f.query("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(20))");
+    for (n, of) in (1..).zip(["a", "b", "c"]) {
+        gtid(&mut f, TRANSACTIONAL | PREPARED, of);
+        match of {
+            "c" => f.query("INSERT INTO t VALUES (3, 'c')"),
+            _ => f.rows(Change::Write, &[(None, row(n, of))]),
+        }
+        f.query(&format!("XA END X'{:02x}',X'',1", of.as_bytes()[0]));
+        let event = XaPrepare {
+            one_phase: false,
+            name: BranchName {
+                format: 1,
+                gtrid: of.as_bytes(),
+                bqual: b"",
+            },
+        };
+        f.event(kind::XA_PREPARE, |out| event.write(out));
+    }
+    let between = f.bytes.len();
+    for (how, of) in [("ROLLBACK", "b"), ("COMMIT", "a"), ("COMMIT", "c")] {
+        gtid(&mut f, TRANSACTIONAL | COMPLETED, of);
+        f.query(&format!("XA {how} X'{:02x}',X'',1", of.as_bytes()[0]));
+    }
+    gtid(&mut f, TRANSACTIONAL, "");
+    f.rows(Change::Write, &[(None, row(9, "last"))]);
+    f.commit();
+    for workers in [1, 4] {
+        let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+        of_workers(&instance, workers);
+        let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+        begin(
+            &instance,
+            serve("10.11.9-MariaDB-log", f.bytes[..between].to_vec()),
+        );
+        let facts = settled(&replica, between);
+        assert_eq!(facts.applied.position, between as u64, "{}", fails(&facts));
+        assert_eq!(prepared(&instance), ["a", "b", "c"]);
+        run(&instance, "STOP REPLICA");
+        let port = serve("10.11.9-MariaDB-log", f.bytes.clone());
+        run(
+            &instance,
+            &format!(
+                "CHANGE REPLICATION SOURCE TO SOURCE_PORT = {port}, SOURCE_LOG_FILE = 'made.000001', SOURCE_LOG_POS = {between}"
+            ),
+        );
+        run(&instance, "START REPLICA");
+        let facts = settled(&replica, f.bytes.len());
+        assert_eq!(
+            facts.applied.position,
+            f.bytes.len() as u64,
+            "{}",
+            fails(&facts)
+        );
+        assert_eq!(
+            (prepared(&instance).len(), rows(&instance)),
+            (0, "1,3,9".to_owned())
+        );
+        assert_eq!(facts.executed_gtids, "0-1-9");
         block_on(replica.stop());
     }
 }

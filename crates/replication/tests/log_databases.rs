@@ -1,5 +1,7 @@
 //! `binlog_do_db` and `binlog_ignore_db`: of which databases changes are kept.
 
+mod groups;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,13 +9,10 @@ use base::block_on;
 use base::mem::{MemDisk, environment};
 use engine::{Engine, EngineOptions};
 use replication::changes::{Changes, Databases};
-use replication::group::{End, Next, next};
+use replication::group::End;
 use sql::{Instance, InstanceOptions, Session};
 use sql_expr::vars::GlobalVars;
 use types::gtid::{Gtid, Origin, Sid};
-use wire::binlog::header::kind;
-use wire::binlog::query::Query;
-use wire::binlog::table_map::TableMap;
 
 struct Server {
     instance: Arc<Instance>,
@@ -54,39 +53,8 @@ fn server(only: &[&str], ignored: &[&str]) -> Server {
 }
 
 impl Server {
-    /// All groups up to now: what each has, statements and tables of rows, and its end.
     fn groups(&self) -> Vec<(String, End)> {
-        let mut s = Session::of_the_server(&self.instance, 2);
-        block_on(s.query("CREATE USER the_end")).expect("a user");
-        block_on(s.close());
-        let mut follower = self.engine.follow(self.from);
-        let mut all = Vec::new();
-        loop {
-            let group = block_on(follower.next())
-                .expect("a group")
-                .expect("a group");
-            let bytes = block_on(group.reader(&self.engine).read_all()).expect("its bytes");
-            let (mut rest, mut said) = (&bytes[..], Vec::new());
-            let end = loop {
-                match next(&mut rest).expect("a group").expect("an item") {
-                    Next::End(end) => break end,
-                    Next::Item(i) if i.kind == kind::QUERY => {
-                        let query = Query::read(i.body).expect("a query");
-                        said.push(String::from_utf8_lossy(query.statement).into_owned());
-                    }
-                    Next::Item(i) if i.kind == kind::TABLE_MAP => {
-                        let map = TableMap::read(i.body).expect("a table");
-                        said.push(String::from_utf8_lossy(&map.database).into_owned());
-                    }
-                    Next::Item(_) => {}
-                }
-            };
-            let said = said.join(" ");
-            if said.contains("the_end") {
-                return all;
-            }
-            all.push((said, end));
-        }
+        groups::groups(&self.instance, &self.engine, self.from)
     }
 
     fn run(&self, statements: &[&str]) {

@@ -42,6 +42,8 @@ pub(super) struct Group {
     open: bool,
     /// It is left out (`sql_replica_skip_counter`).
     skipped: bool,
+    /// Something of it was done.
+    changed: bool,
     gtid: Option<Gtid>,
     /// Domain, server, number.
     maria: Option<(u32, u32, u64)>,
@@ -62,6 +64,8 @@ pub(super) struct Applier<'s> {
     group: Group,
     /// The name of the distributed transaction's branch that is being applied.
     branch: Option<XidClaim>,
+    /// What the place's row says of a branch, also while it is tried again.
+    noted: Option<u64>,
     /// What the next statement uses: kinds and bodies of events.
     context: Vec<(u8, Vec<u8>)>,
     /// Error numbers that are passed over.
@@ -97,6 +101,7 @@ impl<'s> Applier<'s> {
             rows: RowEvents::default(),
             group: Group::default(),
             branch: None,
+            noted: None,
             context: Vec::new(),
             all_errors_skipped: skipped.eq_ignore_ascii_case("all"),
             skipped_errors: skipped
@@ -261,7 +266,7 @@ impl Applier<'_> {
                 }));
                 self.begin_group(header)?;
                 match g.branch {
-                    Some((name, true)) => self.begin_branch(branches::named(&name)).await?,
+                    Some((name, true)) => self.begin_branch(&name).await?,
                     _ if !g.standalone => self.open(),
                     _ => {}
                 }
@@ -450,6 +455,7 @@ impl Applier<'_> {
         self.place = place;
         self.group = Group::default();
         self.branch = None;
+        self.noted = None;
         self.rows.forget();
         self.context.clear();
     }
@@ -477,6 +483,7 @@ impl Applier<'_> {
         if self.group.skipped {
             return Ok(());
         }
+        self.group.changed = true;
         let (shared, crew) = (self.shared, self.lane.as_ref().map(|l| l.crew));
         let at = &mut At {
             shared,

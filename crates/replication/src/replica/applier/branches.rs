@@ -18,7 +18,7 @@ use super::super::stopped::Stopped;
 use super::Applier;
 
 /// The name in an event.
-pub(super) fn named(name: &BranchName<'_>) -> Xid {
+fn named(name: &BranchName<'_>) -> Xid {
     Xid {
         format: name.format,
         gtrid: name.gtrid.into(),
@@ -55,7 +55,14 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         match xa {
-            Xa::Start { xid, .. } => self.begin_branch(of(xid)).await,
+            Xa::Start { xid, .. } => {
+                let name = BranchName {
+                    format: xid.format,
+                    gtrid: &xid.gtrid,
+                    bqual: &xid.bqual,
+                };
+                self.begin_branch(&name).await
+            }
             Xa::End { xid, .. } => match &self.branch {
                 Some(claim) if claim.xid().is_same(&of(xid)) => Ok(()),
                 _ => Err(wire::ProtocolError::Malformed.into()),
@@ -75,11 +82,11 @@ impl Applier<'_> {
         if self.lane.as_ref().is_some_and(|l| !l.wait_first()) {
             return Err(Stopped::Asked);
         }
-        if self.branch.is_some() {
+        // Of what it is in nothing has been done: MariaDB's has begun with its GTID.
+        if self.branch.is_some() || self.group.changed {
             return Err(wire::ProtocolError::Malformed.into());
         }
         if self.session.in_transaction() {
-            // Nothing yet but its beginning.
             self.session.rollback_applied().await?;
         }
         Ok(())
@@ -87,24 +94,26 @@ impl Applier<'_> {
 
     /// Writes to the place's row that this is being done, if it is not there; whether it was.
     async fn note(&mut self, mark: u64) -> Result<bool, SqlError> {
-        if self.place.unfinished == Some(mark) {
+        if self.place.unfinished == Some(mark) || self.noted == Some(mark) {
             return Ok(true);
         }
         self.place.unfinished = Some(mark);
+        self.noted = Some(mark);
         self.writer.write(&mut self.session, &self.place).await?;
         Ok(false)
     }
 
     /// It was not, and will not be.
     async fn take_note_back(&mut self, why: u16) -> Stopped {
-        self.place.unfinished = None;
+        (self.place.unfinished, self.noted) = (None, None);
         let written = self.writer.write(&mut self.session, &self.place).await;
         let why = SqlError::fixed(why);
         written.err().unwrap_or(why).into()
     }
 
     /// A branch begins.
-    pub(super) async fn begin_branch(&mut self, xid: Xid) -> Result<(), Stopped> {
+    pub(super) async fn begin_branch(&mut self, name: &BranchName<'_>) -> Result<(), Stopped> {
+        let xid = named(name);
         self.wait_alone().await?;
         if self.group.skipped {
             self.group.open = true;

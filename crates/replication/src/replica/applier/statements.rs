@@ -122,7 +122,10 @@ impl Applier<'_> {
                 Some(Statement::Xa(xa)) => self.xa(header, &xa, end).await,
                 _ => Err(wire::ProtocolError::Malformed.into()),
             },
-            Class::Rows | Class::Session if self.group.open => self.run(query).await,
+            Class::Rows | Class::Session if self.group.open => {
+                self.group.changed = true;
+                self.run(query).await
+            }
             Class::Rows | Class::Session => {
                 self.session.begin_applied();
                 self.run(query).await?;

@@ -13,7 +13,7 @@
 //! What it never does: change while an applier runs, or know what a transaction is.
 
 mod option;
-pub(super) mod targets;
+mod targets;
 #[cfg(test)]
 mod tests;
 

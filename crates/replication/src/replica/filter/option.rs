@@ -32,7 +32,7 @@ impl Rules {
     }
 
     /// The filters that they are.
-    pub(in crate::replica) fn filters(&self, now_us: i64) -> Filters {
+    pub(crate) fn filters(&self, now_us: i64) -> Filters {
         let mut filters = Filters::default();
         // Each was looked at when it was added.
         let set = filters.set(&self.filters, by::OPTIONS, now_us);

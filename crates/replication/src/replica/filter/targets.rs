@@ -10,7 +10,7 @@ use sql_parser::ast::{
 
 /// A table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::replica) struct Target<'a> {
+pub(crate) struct Target<'a> {
     /// `None`: the default one.
     pub database: Option<&'a str>,
     pub name: &'a str,
@@ -18,7 +18,7 @@ pub(in crate::replica) struct Target<'a> {
 
 /// What a statement changes.
 #[derive(Debug, Default)]
-pub(in crate::replica) struct Changed<'a> {
+pub(crate) struct Changed<'a> {
     pub tables: Vec<Target<'a>>,
     /// All of a database: it creates, alters or drops it.
     pub database: Option<&'a str>,
