@@ -294,6 +294,25 @@ const CHANNEL: &str = "SELECT filter_name, filter_rule, configured_by, counter F
 const GLOBAL: &str = "SELECT filter_name, filter_rule, configured_by FROM \
                       performance_schema.replication_applier_global_filters ORDER BY filter_name";
 
+/// What SHOW REPLICA STATUS has of the filters.
+fn shown_by_statements(instance: &Arc<Instance>, replica: &ReplicaServer) {
+    let shown = replica.facts().expect("a source").filters;
+    assert!(shown.iter().all(|f| f.since_us > 0));
+    let mut s = Session::of_the_server(instance, instance.next_connection_id());
+    let status = block_on(s.query("SHOW REPLICA STATUS"))
+        .expect("a status")
+        .remove(0);
+    let column = |name: &str| {
+        let at = status.columns.iter().position(|c| c.name == name);
+        types::convert::to_text(status.rows[0][at.expect("a column")].as_ref())
+    };
+    assert_eq!(column("Replicate_Do_DB"), "");
+    assert_eq!(column("Replicate_Ignore_Table"), "d.t,x,d.u");
+    assert_eq!(column("Replicate_Wild_Ignore_Table"), "d.u%");
+    assert_eq!(column("Replicate_Rewrite_DB"), "(a,b),(c,d)");
+    block_on(s.close());
+}
+
 #[test]
 fn filters_are_set_and_shown_and_belong_to_the_process() {
     let file = source();
@@ -366,21 +385,7 @@ fn filters_are_set_and_shown_and_belong_to_the_process() {
              REPLICATE_REWRITE_DB|(a,b),(c,d)|CHANGE_REPLICATION_FILTER_FOR_CHANNEL|0\n\
              REPLICATE_WILD_IGNORE_TABLE|d.u%|STARTUP_OPTIONS|2"
         );
-        let shown = replica.facts().expect("a source").filters;
-        assert!(shown.iter().all(|f| f.since_us > 0));
-        let mut s = Session::of_the_server(&instance, instance.next_connection_id());
-        let status = block_on(s.query("SHOW REPLICA STATUS"))
-            .expect("a status")
-            .remove(0);
-        let column = |name: &str| {
-            let at = status.columns.iter().position(|c| c.name == name);
-            types::convert::to_text(status.rows[0][at.expect("a column")].as_ref())
-        };
-        assert_eq!(column("Replicate_Do_DB"), "");
-        assert_eq!(column("Replicate_Ignore_Table"), "d.t,x,d.u");
-        assert_eq!(column("Replicate_Wild_Ignore_Table"), "d.u%");
-        assert_eq!(column("Replicate_Rewrite_DB"), "(a,b),(c,d)");
-        block_on(s.close());
+        shown_by_statements(&instance, &replica);
         // What is forgotten with the channel comes back with it as it was for all.
         run(&instance, "STOP REPLICA");
         run(&instance, "RESET REPLICA ALL");

@@ -80,7 +80,7 @@ fn shown(value: &FilterValue) -> String {
 
 /// All filters of a channel, or those that channels begin with.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Filters {
+pub(crate) struct Filters {
     kinds: [Option<Arc<One>>; FilterKind::ALL.len()],
 }
 

@@ -65,20 +65,7 @@ fn columns(f: &ReplicaFacts, slave: bool, zone: Zone) -> Vec<Column<'static>> {
         words(format!("{role}_IO_Running"), 10, f.receiving.as_str()),
         words(format!("{role}_SQL_Running"), 3, yes(f.applying)),
     ];
-    let rule = |kind: FilterKind| {
-        let set = f.filters.iter().find(|f| f.kind == kind);
-        set.map_or("", |f| &f.rule)
-    };
-    for (name, kind) in [
-        ("Replicate_Do_DB", FilterKind::DoDb),
-        ("Replicate_Ignore_DB", FilterKind::IgnoreDb),
-        ("Replicate_Do_Table", FilterKind::DoTable),
-        ("Replicate_Ignore_Table", FilterKind::IgnoreTable),
-        ("Replicate_Wild_Do_Table", FilterKind::WildDoTable),
-        ("Replicate_Wild_Ignore_Table", FilterKind::WildIgnoreTable),
-    ] {
-        all.push(words(plain(name), 255, rule(kind)));
-    }
+    all.extend(filters(f));
     let running = f.applying && f.receiving == Receiving::Yes;
     all.extend([
         number(plain("Last_Errno"), fail.number.into()),
@@ -132,7 +119,7 @@ fn columns(f: &ReplicaFacts, slave: bool, zone: Zone) -> Vec<Column<'static>> {
         words(
             plain("Replicate_Rewrite_DB"),
             1024,
-            rule(FilterKind::RewriteDb),
+            rule(f, FilterKind::RewriteDb),
         ),
         words(plain("Channel_Name"), 64, ""),
         words(format!("{source}_TLS_Version"), 512, ""),
@@ -147,6 +134,25 @@ fn columns(f: &ReplicaFacts, slave: bool, zone: Zone) -> Vec<Column<'static>> {
         words(plain("Network_Namespace"), 64, ""),
     ]);
     all
+}
+
+/// What a filter says; empty: nothing.
+fn rule(f: &ReplicaFacts, kind: FilterKind) -> &str {
+    let set = f.filters.iter().find(|f| f.kind == kind);
+    set.map_or("", |f| &f.rule)
+}
+
+/// Those filters that stand together.
+fn filters(f: &ReplicaFacts) -> [Column<'static>; 6] {
+    [
+        ("Replicate_Do_DB", FilterKind::DoDb),
+        ("Replicate_Ignore_DB", FilterKind::IgnoreDb),
+        ("Replicate_Do_Table", FilterKind::DoTable),
+        ("Replicate_Ignore_Table", FilterKind::IgnoreTable),
+        ("Replicate_Wild_Do_Table", FilterKind::WildDoTable),
+        ("Replicate_Wild_Ignore_Table", FilterKind::WildIgnoreTable),
+    ]
+    .map(|(name, kind)| (name.to_owned(), 255, text(rule(f, kind))))
 }
 
 /// When it was, as `YYMMDD hh:mm:ss`.
