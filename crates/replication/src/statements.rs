@@ -1,5 +1,6 @@
 //! The binary log as statements see it: what `sql` asks for, answered out of the files and the engine's log.
 
+use crate::changes::Databases;
 use crate::derive::FIRST_POSITION;
 use crate::describe;
 use crate::dump::replicas::Replicas;
@@ -24,6 +25,8 @@ pub struct ServerLog {
     pub engine: Arc<Engine>,
     /// Who is sent them.
     pub replicas: Arc<Replicas>,
+    /// What is kept.
+    pub databases: Databases,
 }
 
 /// Bytes of a file that are read for SHOW BINLOG EVENTS before others get their turn.
@@ -91,6 +94,11 @@ impl ServerLog {
 }
 
 impl sql::binary_log::BinaryLog for ServerLog {
+    fn databases(&self) -> (String, String) {
+        let Databases { only, ignored } = &self.databases;
+        (only.join(","), ignored.join(","))
+    }
+
     fn files(&self) -> Vec<(String, u64)> {
         let files = self.log.feed().with(|v| v.files.clone());
         let names = self.log.names();

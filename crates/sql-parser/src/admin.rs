@@ -272,7 +272,7 @@ impl Parser<'_> {
                 let relay = self.at(Kw::RELAY);
                 let words = self.words_upper(2)?;
                 if relay {
-                    self.for_channel()?;
+                    return Ok(FlushItem::RelayLogs(self.for_channel()?));
                 }
                 Ok(FlushItem::Other(words))
             }

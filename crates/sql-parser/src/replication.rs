@@ -45,24 +45,71 @@ impl Parser<'_> {
     /// `CHANGE MASTER TO ..`, `CHANGE REPLICATION SOURCE TO ..`, `CHANGE REPLICATION FILTER ..`.
     pub fn change_replication(&mut self) -> R<Statement> {
         self.expect(Kw::CHANGE)?;
-        let mut filter = false;
+        let mut filters = None;
         if self.eat(Kw::MASTER) {
             self.expect(Kw::TO)?;
         } else {
             self.expect(Kw::REPLICATION)?;
-            filter = self.eat(Kw::FILTER);
-            if !filter {
+            if self.eat(Kw::FILTER) {
+                filters = Some(self.list(Parser::replication_filter)?);
+            } else {
                 self.expect_all(&[Kw::SOURCE, Kw::TO])?;
             }
         }
         let mut options = Vec::new();
-        self.replication_options(&mut options)?;
+        if filters.is_none() {
+            self.replication_options(&mut options)?;
+        }
         let channel = self.for_channel()?;
         Ok(Statement::ChangeReplication(Box::new(ChangeReplication {
-            filter,
+            filters,
             options,
             channel,
         })))
+    }
+
+    /// `REPLICATE_DO_DB = (..)` and its like.
+    fn replication_filter(&mut self) -> R<ReplicationFilter> {
+        let named = |p: &Self, k: &FilterKind| {
+            p.is(T::Word) && p.slice(p.tok).eq_ignore_ascii_case(k.name().as_bytes())
+        };
+        let kind = FilterKind::ALL.into_iter().find(|k| named(self, k));
+        let Some(kind) = kind else {
+            return self.fail();
+        };
+        self.bump();
+        self.need(T::Eq)?;
+        self.need(T::LParen)?;
+        if self.take(T::RParen) {
+            let values = Vec::new();
+            return Ok(ReplicationFilter { kind, values });
+        }
+        let values = self.list(|p| p.filter_value(kind))?;
+        self.need(T::RParen)?;
+        Ok(ReplicationFilter { kind, values })
+    }
+
+    fn filter_value(&mut self, kind: FilterKind) -> R<FilterValue> {
+        Ok(match kind {
+            FilterKind::DoDb | FilterKind::IgnoreDb => FilterValue::Database(self.ident()?),
+            FilterKind::DoTable | FilterKind::IgnoreTable => {
+                let database = self.ident()?;
+                self.need(T::Dot)?;
+                FilterValue::Table(database, self.ident()?)
+            }
+            FilterKind::WildDoTable | FilterKind::WildIgnoreTable => {
+                let text = self.string()?;
+                FilterValue::Pattern(String::from_utf8_lossy(&text).into())
+            }
+            FilterKind::RewriteDb => {
+                self.need(T::LParen)?;
+                let from = self.ident()?;
+                self.need(T::Comma)?;
+                let to = self.ident()?;
+                self.need(T::RParen)?;
+                FilterValue::Rewrite(from, to)
+            }
+        })
     }
 
     fn replication_options(&mut self, options: &mut Vec<(Name, Box<[u8]>)>) -> R<()> {

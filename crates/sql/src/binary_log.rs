@@ -122,6 +122,8 @@ pub trait BinaryLog: Send + Sync {
     /// What a client's answer waits for, of whose commits the last one's group ends at `lsn`: that as many replicas have it as are
     /// wanted, or that nobody waits for that any more. `None`: nothing.
     fn acknowledged(&self, lsn: Lsn) -> Option<Acknowledged<'_>>;
+    /// The databases of which changes are kept, and those of which none are, as they are shown.
+    fn databases(&self) -> (String, String);
     /// The replicas that are connected.
     fn replicas(&self) -> Vec<ReplicaRow>;
 }

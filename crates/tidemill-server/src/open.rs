@@ -105,7 +105,9 @@ fn open_options(options: &Options) -> OpenOptions {
         Some(base) => OpenOptions::new().binary_log(base, &options.log_bin_index),
         None => OpenOptions::new(),
     };
-    open.buffer_pool_size(options.buffer_pool_size)
+    let (only, ignored) = (&options.binlog_do_db, &options.binlog_ignore_db);
+    open.binary_log_databases(only, ignored)
+        .buffer_pool_size(options.buffer_pool_size)
         .redo_log_capacity(options.log_capacity)
         .log_buffer_size(options.log_buffer_size)
         .flush_method(options.flush_method)

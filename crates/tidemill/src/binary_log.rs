@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::environment::OpenMode;
 use base::{Environment, Lsn};
 use engine::backup::{Manifest, RESTORED};
-use replication::changes::Changes;
+use replication::changes::{Changes, Databases};
 use replication::derive::Settings;
 use replication::dump::replicas::Replicas;
 use replication::files::names::Names;
@@ -109,6 +109,7 @@ pub(crate) fn begin(
     instance: &Arc<Instance>,
     dir: &Path,
     (base, index): (&str, &str),
+    databases: &Databases,
 ) -> Result<Arc<ServerLog>, Failure> {
     let globals = Arc::clone(instance.globals());
     let engine = Arc::clone(instance.engine());
@@ -138,6 +139,7 @@ pub(crate) fn begin(
         log: Arc::clone(&opened.log),
         engine: Arc::clone(&engine),
         replicas: Arc::<Replicas>::default(),
+        databases: databases.clone(),
     });
     let source = EngineSource::new(&engine, opened.resume, opened.done);
     opened.begin(environment, source);
@@ -158,7 +160,7 @@ pub(crate) fn begin(
     instance.status().register(log.log.semi_sync().clone());
     instance.set_binary_log(log.clone());
     // From here on what sessions change is in the log for it.
-    instance.log_changes_in(Changes::new(&engine));
+    instance.log_changes_in(Changes::of(&engine, databases.clone()));
     Ok(log)
 }
 

@@ -96,7 +96,9 @@ pub async fn open(
     let opened = instance(environment, &engine, globals, dir).await;
     let opened = opened.and_then(|instance| {
         let wanted = options.wanted_binary_log();
-        let log = wanted.map(|names| binary_log::begin(environment, &instance, dir, names));
+        let log = wanted.map(|names| {
+            binary_log::begin(environment, &instance, dir, names, options.databases())
+        });
         let log = log.transpose().map_err(|e| match e {
             binary_log::Failure::Option(text) => OpenFailure::Option(text),
             binary_log::Failure::Io(path, e) => OpenFailure::Io(path, e),

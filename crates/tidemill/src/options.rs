@@ -1,6 +1,7 @@
 //! How a database is opened.
 
 use engine::{EngineOptions, FlushMethod, PagerOptions};
+use replication::changes::Databases;
 
 /// When a commit is safe. What a call has returned is lost only in what a level says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +34,7 @@ pub struct OpenOptions {
     engine: EngineOptions,
     variables: Vec<(String, String)>,
     binary_log: Option<(String, String)>,
+    databases: Databases,
 }
 
 impl OpenOptions {
@@ -98,6 +100,16 @@ impl OpenOptions {
         self
     }
 
+    /// The binary log has what is done in databases of these names alone (`binlog_do_db`), or where there are none, all but what is done in those of
+    /// the second (`binlog_ignore_db`).
+    pub fn binary_log_databases(mut self, only: &[String], ignored: &[String]) -> OpenOptions {
+        self.databases = Databases {
+            only: only.to_vec(),
+            ignored: ignored.to_vec(),
+        };
+        self
+    }
+
     fn pager(mut self, change: impl FnOnce(&mut PagerOptions)) -> OpenOptions {
         change(&mut self.engine.pager);
         self
@@ -110,6 +122,10 @@ impl OpenOptions {
     pub(crate) fn wanted_binary_log(&self) -> Option<(&str, &str)> {
         let log = self.binary_log.as_ref();
         log.map(|(base, index)| (&**base, &**index))
+    }
+
+    pub(crate) fn databases(&self) -> &Databases {
+        &self.databases
     }
 
     pub(crate) fn variables(&self) -> &[(String, String)] {

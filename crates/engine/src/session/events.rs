@@ -119,6 +119,11 @@ impl Session {
         Ok(true)
     }
 
+    /// Whether the transaction leaves events, or may have left some before it was prepared.
+    pub fn leaves_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// The transaction's events are this group, if there is one, end and all.
     pub fn leave_group(&mut self, group: Option<&[u8]>) {
         if let Some(group) = group {

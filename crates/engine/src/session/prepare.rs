@@ -128,6 +128,15 @@ impl Session {
         Ok(true)
     }
 
+    /// The prepared transaction of this name in a session of its own, which goes on with it: what it changes belongs to the transaction, and it is to
+    /// commit. Where the session goes without that, all is prepared. `None` where there is none that nobody else ends.
+    pub fn take_prepared(&self, xid: &Xid) -> Option<Session> {
+        let (txn, ending) = self.engine.branches.claim_end(xid)?;
+        let mut session = Session::of_prepared(self.engine.clone(), txn, ending);
+        session.explicit = true;
+        Some(session)
+    }
+
     /// Rolls the prepared transaction of this name back; false where there is none that nobody else ends. Answers when that is as durable
     /// as a commit: who has been answered does not ask again.
     ///

@@ -39,7 +39,30 @@ const FLAGS_AT: u64 = 6;
 
 /// What keeps changes for the binary log.
 #[derive(Default)]
-pub struct Changes {}
+pub struct Changes {
+    databases: Databases,
+}
+
+/// Of which databases changes are kept: `binlog_do_db`, and where that names none, all but those of `binlog_ignore_db`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Databases {
+    /// `binlog_do_db`.
+    pub only: Vec<String>,
+    /// `binlog_ignore_db`.
+    pub ignored: Vec<String>,
+}
+
+impl Databases {
+    /// Whether what is done in this one is kept; none is always right.
+    pub fn keep(&self, name: &str) -> bool {
+        let has = |list: &[String]| list.iter().any(|d| d == name);
+        match self.only.is_empty() {
+            _ if name.is_empty() => true,
+            true => !has(&self.ignored),
+            false => has(&self.only),
+        }
+    }
+}
 
 /// What is known of a transaction's group beside its bytes.
 #[derive(Default)]
@@ -66,8 +89,13 @@ struct Open {
 impl Changes {
     /// Joins it to an engine, whose groups it ends from now on.
     pub fn new(engine: &engine::Engine) -> Arc<Changes> {
+        Changes::of(engine, Databases::default())
+    }
+
+    /// The same, of these databases alone.
+    pub fn of(engine: &engine::Engine, databases: Databases) -> Arc<Changes> {
         engine.end_groups_with(Arc::new(Ending));
-        Arc::new(Changes {})
+        Arc::new(Changes { databases })
     }
 }
 
@@ -94,6 +122,10 @@ fn transaction_of(s: &mut Session) -> Box<Transaction> {
 }
 
 impl ChangeLog for Changes {
+    fn keeps(&self, database: &str) -> bool {
+        self.databases.keep(database)
+    }
+
     fn admits(&self, table: &Table) -> bool {
         Mapped::of(table).is_some()
     }
@@ -135,8 +167,29 @@ impl ChangeLog for Changes {
         *s.group_facts() = Some(transaction);
     }
 
-    fn statement(&self, told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
-        statement::group(told, databases)
+    fn comes_from(&self, s: &mut Session, told: &Told<'_>) {
+        let known = s.group_facts().is_some();
+        let mut transaction = transaction_of(s);
+        if !known {
+            // It was prepared before a restart.
+            transaction.keys.forget();
+        }
+        transaction.origin = told.origin();
+        *s.group_facts() = Some(transaction);
+    }
+
+    fn statement(
+        &self,
+        told: &Told<'_>,
+        databases: &[&str],
+        whole: Option<&str>,
+    ) -> Option<Vec<u8>> {
+        let of = whole.unwrap_or(told.surroundings().database);
+        match self.keeps(of) {
+            true => Some(statement::group(told, databases)),
+            // Another server's transaction has its name here whatever is kept of it.
+            false => told.origin()?.gtid.map(|_| statement::nothing(told)),
+        }
     }
 }
 

@@ -10,17 +10,27 @@ use wire::write::Put;
 
 /// The statement that begins a transaction of rows.
 pub(super) fn begin(s: &mut Session, told: &Told<'_>) {
+    s.append_events(|out| put_begin(told, out));
+}
+
+fn put_begin(told: &Told<'_>, out: &mut Vec<u8>) {
     let around = told.surroundings();
-    s.append_events(|out| {
-        let timestamp = seconds(told);
-        put_item(kind::QUERY, flag::SUPPRESS_USE, timestamp, out, |out| {
-            let mut q = query(&around, b"BEGIN");
-            // It says nothing of them.
-            q.settings.time_zone = None;
-            q.settings.invoker = None;
-            q.write(out);
-        });
+    let timestamp = seconds(told);
+    put_item(kind::QUERY, flag::SUPPRESS_USE, timestamp, out, |out| {
+        let mut q = query(&around, b"BEGIN");
+        // It says nothing of them.
+        q.settings.time_zone = None;
+        q.settings.invoker = None;
+        q.write(out);
     });
+}
+
+/// All that a statement leaves of which nothing is kept but that it was.
+pub(super) fn nothing(told: &Told<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_begin(told, &mut out);
+    End::of(told.now_micros() as u64, told.origin()).put(&mut out);
+    out
 }
 
 /// The text of the statement whose rows follow.

@@ -3,10 +3,12 @@
 //!
 //! A change of definitions commits by itself. What is known of it after a crash is in [`catalog`](super::catalog).
 
+mod branches;
 mod statements;
 
 use std::sync::Arc;
 
+use engine::{Committing, XidClaim};
 use sql::Session;
 use sql::context::replica::LogPlace;
 use types::SqlError;
@@ -20,6 +22,7 @@ use wire::binlog::rows::Change;
 
 use super::begin::{is_reached, take_skip, wait_delay};
 use super::crew::Job;
+use super::filter::Filters;
 use super::kinds::{incident, is_for_readers, is_of_the_file, is_temporary};
 use super::lane::Lane;
 use super::place::Place;
@@ -39,6 +42,8 @@ pub(super) struct Group {
     open: bool,
     /// It is left out (`sql_replica_skip_counter`).
     skipped: bool,
+    /// Something of it was done.
+    changed: bool,
     gtid: Option<Gtid>,
     /// Domain, server, number.
     maria: Option<(u32, u32, u64)>,
@@ -53,8 +58,14 @@ pub(super) struct Applier<'s> {
     place: Place,
     format: Option<Arc<Format>>,
     setter: Setter,
+    /// As they were when the applier began: they do not change while it runs.
+    filters: Filters,
     rows: RowEvents,
     group: Group,
+    /// The name of the distributed transaction's branch that is being applied.
+    branch: Option<XidClaim>,
+    /// What the place's row says of a branch, also while it is tried again.
+    noted: Option<u64>,
     /// What the next statement uses: kinds and bodies of events.
     context: Vec<(u8, Vec<u8>)>,
     /// Error numbers that are passed over.
@@ -86,8 +97,11 @@ impl<'s> Applier<'s> {
             place,
             format: None,
             setter: Setter::default(),
+            filters: shared.state().filters.clone(),
             rows: RowEvents::default(),
             group: Group::default(),
+            branch: None,
+            noted: None,
             context: Vec::new(),
             all_errors_skipped: skipped.eq_ignore_ascii_case("all"),
             skipped_errors: skipped
@@ -131,6 +145,7 @@ impl Applier<'_> {
     /// Takes back what was done of it.
     pub async fn undo(&mut self) -> Result<(), SqlError> {
         self.session.rollback_applied().await?;
+        self.branch = None;
         self.rows.forget();
         self.context.clear();
         Ok(())
@@ -251,8 +266,10 @@ impl Applier<'_> {
                     version: 0,
                 }));
                 self.begin_group(header)?;
-                if !g.standalone {
-                    self.open();
+                match g.branch {
+                    Some((name, true)) => self.begin_branch(&name).await?,
+                    _ if !g.standalone => self.open(),
+                    _ => {}
                 }
             }
             kind::INTVAR | kind::RAND | kind::USER_VAR => {
@@ -267,8 +284,9 @@ impl Applier<'_> {
                 let query = Query::read(body)?;
                 self.query(header, &query, end).await?;
             }
-            kind::XID => self.commit(header, end).await?,
-            kind::TABLE_MAP => self.rows.table(body)?,
+            kind::XID if self.branch.is_none() => self.commit(header, end).await?,
+            kind::XA_PREPARE => self.prepare_branch(header, body, end).await?,
+            kind::TABLE_MAP => self.rows.table(&self.filters, body)?,
             kind::TRANSACTION_PAYLOAD => {
                 Box::pin(self.payload(body, end)).await?;
             }
@@ -403,6 +421,16 @@ impl Applier<'_> {
         }
         self.writer.write(&mut self.session, &place).await?;
         let committing = self.session.commit_applied_in_memory().await?;
+        self.committed(header, place, committing).await
+    }
+
+    /// Its commit is in the log.
+    async fn committed(
+        &mut self,
+        header: &Header,
+        place: Place,
+        committing: Committing,
+    ) -> Result<(), Stopped> {
         if let Some(lane) = &mut self.lane {
             // Those behind it need not wait until it is durable: they are not before it is.
             lane.recorded = true;
@@ -438,6 +466,8 @@ impl Applier<'_> {
         self.shared.applied.fire();
         self.place = place;
         self.group = Group::default();
+        self.branch = None;
+        self.noted = None;
         self.rows.forget();
         self.context.clear();
     }
@@ -465,6 +495,7 @@ impl Applier<'_> {
         if self.group.skipped {
             return Ok(());
         }
+        self.group.changed = true;
         let (shared, crew) = (self.shared, self.lane.as_ref().map(|l| l.crew));
         let at = &mut At {
             shared,

@@ -64,6 +64,22 @@ pub(super) fn is_temporary(e: &SqlError) -> bool {
     )
 }
 
+/// Whether a statement begins so, in whichever letters. It is not looked at more closely: a source writes those of which it is asked itself.
+pub(super) fn begins_with(text: &[u8], with: &[u8]) -> bool {
+    text.get(..with.len())
+        .is_some_and(|t| t.eq_ignore_ascii_case(with))
+}
+
+/// Whether a statement begins the changes of a branch of a distributed transaction.
+pub(super) fn begins_branch(text: &[u8]) -> bool {
+    begins_with(text, b"XA START")
+}
+
+/// Whether a statement ends a branch that was prepared.
+pub(super) fn ends_branch(text: &[u8]) -> bool {
+    begins_with(text, b"XA COMMIT") || begins_with(text, b"XA ROLLBACK")
+}
+
 /// The beginning of a statement, as it is shown.
 pub(super) fn shown(statement: &[u8]) -> String {
     String::from_utf8_lossy(&statement[..statement.len().min(512)]).into_owned()

@@ -18,7 +18,7 @@ use wire::binlog::rows::Change;
 
 use super::begin::{is_reached, take_skip, wait_delay};
 use super::crew::{Crew, Job};
-use super::kinds::{incident, is_for_readers, is_of_the_file};
+use super::kinds::{begins_branch, ends_branch, incident, is_for_readers, is_of_the_file};
 use super::place::Place;
 use super::queue::{Queued, Taken};
 use super::schedule::{Clock, Schedule};
@@ -146,8 +146,9 @@ impl<'s> Leader<'s> {
             }
             kind::MARIA_GTID => {
                 let g = MariaGtid::read(body)?;
+                let beside = !g.standalone && !g.ddl && g.transactional && g.branch.is_none();
                 let clock = match g.group {
-                    Some(id) if !g.standalone && !g.ddl && g.transactional => Clock::Group(id),
+                    Some(id) if beside => Clock::Group(id),
                     _ => Clock::Alone,
                 };
                 let name = Name {
@@ -232,7 +233,7 @@ impl<'s> Leader<'s> {
                 let text = Query::read(&event.body)?.statement;
                 match text.eq_ignore_ascii_case(b"BEGIN") {
                     true => Some((false, false)),
-                    false => Some((true, true)),
+                    false => Some((true, !begins_branch(text))),
                 }
             }
             kind::XID => Some((false, true)),
@@ -318,12 +319,14 @@ impl<'s> Leader<'s> {
     fn go_on(&mut self, event: Queued) -> Result<(), Stopped> {
         let mut last = false;
         match event.header.kind {
-            kind::XID => last = true,
+            kind::XID | kind::XA_PREPARE => last = true,
             kind::QUERY => {
                 let text = Query::read(&event.body)?.statement;
                 last = [&b"COMMIT"[..], b"ROLLBACK"]
                     .iter()
                     .any(|t| text.eq_ignore_ascii_case(t));
+                // MariaDB's end of what was prepared.
+                last |= ends_branch(text);
                 if !last && !changes_rows(text) {
                     self.make_room()?;
                 }

@@ -16,6 +16,7 @@
 //! | `tls`, `link` | the connection to the source |
 //! | `receiver` | from the connection to the queue |
 //! | `catalog` | whether a change of definitions took place |
+//! | `filter` | what is left out, and what is done in another database |
 //! | `convert` | columns of the source as columns here |
 //! | `statement`, `payload`, `row_events`, `applier` | from the queue to tables; `stopped`: why not |
 //! | `run` | the applier's thread: alone, or at the head of several |
@@ -30,6 +31,7 @@ mod begin;
 mod catalog;
 mod convert;
 mod crew;
+pub mod filter;
 mod kinds;
 mod lane;
 mod leader;
@@ -56,14 +58,17 @@ use std::sync::{Arc, Weak};
 
 use base::Event;
 use base::lock::Mutex;
-use sql::context::replica::{Answer, LogPlace, Receiving, Replica, ReplicaFacts};
+use sql::context::replica::{
+    Answer, FilterFacts, LogPlace, Receiving, Replica, ReplicaFacts, check_channel,
+};
 use sql::{Instance, Session};
 use sql_expr::vars::{StatusSource, StatusValue};
-use sql_parser::ast::{ChangeReplication, ReplicaControl};
+use sql_parser::ast::{ChangeReplication, ReplicaControl, ReplicationFilter};
 use types::error::codes;
 use types::{Level, SqlError, Warning};
 
 use crate::semi_sync::on_or_off;
+use filter::{Filters, Rules};
 use place::Place;
 use source::Source;
 use state::Shared;
@@ -112,19 +117,32 @@ enum Part {
     Applier,
 }
 
-/// 3074.
-fn no_channel(name: &str) -> SqlError {
-    SqlError::new(
-        codes::ER_REPLICA_CHANNEL_DOES_NOT_EXIST,
-        format!("Replica channel '{name}' does not exist."),
-    )
+/// The longest name of a channel, in characters.
+const LONGEST_CHANNEL: usize = 64;
+
+/// Whether a channel of this name may come about: there is one, which has no name.
+fn may_be_channel(channel: Option<&str>) -> Result<(), SqlError> {
+    let Some(name) = channel.filter(|c| !c.is_empty()) else {
+        return Ok(());
+    };
+    let groups = ["group_replication_applier", "group_replication_recovery"];
+    let reserved = groups.iter().any(|g| g.eq_ignore_ascii_case(name));
+    Err(SqlError::fixed(
+        match reserved || name.chars().count() > LONGEST_CHANNEL || name.contains(['\0', '\n']) {
+            true => codes::ER_REPLICA_CHANNEL_NAME_INVALID_OR_TOO_LONG,
+            false => codes::ER_REPLICA_MAX_CHANNELS_EXCEEDED,
+        },
+    ))
 }
 
-fn check_channel(channel: Option<&str>) -> Result<(), SqlError> {
-    match channel {
-        Some(name) if !name.is_empty() => Err(no_channel(name)),
-        _ => Ok(()),
-    }
+/// 3021 and 3085.
+fn must_stop(code: u16, which: &str, option: &str) -> SqlError {
+    SqlError::new(
+        code,
+        format!(
+            "This operation cannot be performed with a running replica {which} thread; run STOP REPLICA {option} FOR CHANNEL '' first."
+        ),
+    )
 }
 
 /// A thread has ended where it must not: that is told, and the other may go on.
@@ -155,10 +173,22 @@ impl ReplicaServer {
     /// # Errors
     /// What reading its tables fails with.
     pub async fn start(instance: &Arc<Instance>) -> Result<Arc<ReplicaServer>, SqlError> {
+        ReplicaServer::start_with(instance, &Rules::default()).await
+    }
+
+    /// The same with the filters of the server's options.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_with(
+        instance: &Arc<Instance>,
+        rules: &Rules,
+    ) -> Result<Arc<ReplicaServer>, SqlError> {
         let server = Arc::new(ReplicaServer {
             shared: Arc::new(Shared::new(Arc::clone(instance))),
             changing: Arc::default(),
         });
+        server.shared.state().global_filters = rules.filters(instance.wall_us());
         let kept = {
             let mut s = server.session();
             let kept = store::read(&mut s).await;
@@ -167,6 +197,7 @@ impl ReplicaServer {
         };
         if let Some((source, place)) = kept {
             server.put(source, place);
+            server.begin_channel();
             let configured = server.shared.variable("server_id") != 0;
             if server.shared.variable("skip_replica_start") == 0 && configured {
                 server.begin(Part::Applier)?;
@@ -290,25 +321,53 @@ impl ReplicaServer {
         true
     }
 
-    async fn change(&self, change: &ChangeReplication) -> Result<Vec<Warning>, SqlError> {
-        if change.channel.as_deref().is_some_and(|c| !c.is_empty()) {
-            return Err(SqlError::not_supported("more than one replication channel"));
-        }
+    /// The channel comes about: it has the filters that all begin with.
+    fn begin_channel(&self) {
+        let now = self.shared.instance.wall_us();
+        let mut s = self.shared.state();
+        let all = s.global_filters.clone();
+        s.filters.begin_with(&all, now);
+    }
+
+    async fn filter(
+        &self,
+        filters: &[ReplicationFilter],
+        channel: Option<&str>,
+    ) -> Result<Vec<Warning>, SqlError> {
         let _turn = self.turn().await;
-        let must_stop = |code, which: &str, option: &str| {
-            SqlError::new(
-                code,
-                format!(
-                    "This operation cannot be performed with a running replica {which} thread; run STOP REPLICA {option} FOR \
-                     CHANNEL '' first."
-                ),
-            )
-        };
+        let now = self.shared.instance.wall_us();
+        let mut s = self.shared.state();
+        let there = s.source.is_some();
+        if channel.is_some_and(|c| !c.is_empty() || !there) {
+            return Err(SqlError::fixed(codes::ER_REPLICA_CONFIGURATION));
+        }
+        if s.applier_runs {
+            let code = codes::ER_REPLICA_CHANNEL_SQL_THREAD_MUST_STOP;
+            return Err(must_stop(code, "sql", "SQL_THREAD"));
+        }
+        match channel {
+            Some(_) => s
+                .filters
+                .set(filters, filter::by::STATEMENT_FOR_CHANNEL, now)?,
+            None => {
+                s.global_filters.set(filters, filter::by::STATEMENT, now)?;
+                if there {
+                    s.filters.set(filters, filter::by::STATEMENT, now)?;
+                }
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    async fn change(&self, change: &ChangeReplication) -> Result<Vec<Warning>, SqlError> {
+        may_be_channel(change.channel.as_deref())?;
+        let _turn = self.turn().await;
         let (kept, running) = {
             let s = self.shared.state();
             let kept = s.source.clone().map(|source| (source, s.place.clone()));
             (kept, (s.receiver_runs, s.applier_runs))
         };
+        let comes_about = kept.is_none();
         let (mut source, mut place) = kept.unwrap_or((Source::default(), Place::start()));
         let begin = source.change(&change.options)?;
         match running {
@@ -344,6 +403,9 @@ impl ReplicaServer {
         s.close().await;
         done?;
         self.put(source, place);
+        if comes_about {
+            self.begin_channel();
+        }
         Ok(Vec::new())
     }
 
@@ -447,6 +509,7 @@ impl ReplicaServer {
         if all {
             s.source = None;
             s.place = Place::start();
+            s.filters = Filters::default();
         }
         Ok(Vec::new())
     }
@@ -455,6 +518,18 @@ impl ReplicaServer {
 impl Replica for ReplicaServer {
     fn change_source<'a>(&'a self, change: &'a ChangeReplication) -> Answer<'a> {
         Box::pin(self.change(change))
+    }
+
+    fn change_filters<'a>(
+        &'a self,
+        filters: &'a [ReplicationFilter],
+        channel: Option<&'a str>,
+    ) -> Answer<'a> {
+        Box::pin(self.filter(filters, channel))
+    }
+
+    fn global_filters(&self) -> Vec<FilterFacts> {
+        self.shared.state().global_filters.facts()
     }
 
     fn control<'a>(&'a self, control: &'a ReplicaControl) -> Answer<'a> {
@@ -515,6 +590,7 @@ impl Replica for ReplicaServer {
                 .until
                 .as_ref()
                 .map_or(("None", Default::default()), Until::shown),
+            filters: s.filters.facts(),
             source_server_id: s.server_id,
             source_uuid: s.uuid.clone(),
             retrieved_gtids: s.retrieved.to_string(),

@@ -15,6 +15,7 @@ use wire::read::Reader;
 use sql::context::replica::LogPlace;
 
 use super::convert::{Allowed, Mapping};
+use super::filter::Filters;
 use super::state::Shared;
 use super::statement::Setter;
 use super::stopped::Stopped;
@@ -27,8 +28,12 @@ const MOST_VALUES: usize = 16_384;
 /// A table that rows are of.
 struct Announced {
     map: TableMap,
+    /// Its name here: database and table.
+    name: (String, String),
+    /// Its rows are left out.
+    filtered: bool,
     /// What it is here; made when its first rows come.
-    here: Option<(Mapping, (String, String))>,
+    here: Option<Mapping>,
 }
 
 /// The tables of a transaction, and what is known of those here.
@@ -40,14 +45,24 @@ pub(super) struct RowEvents {
 
 impl RowEvents {
     /// Takes the body of TABLE_MAP.
-    pub fn table(&mut self, body: &[u8]) -> Result<(), Stopped> {
+    pub fn table(&mut self, filters: &Filters, body: &[u8]) -> Result<(), Stopped> {
         let map = TableMap::read(body)?;
         if self.announced.len() >= MOST_TABLES {
             return Err(wire::ProtocolError::Malformed.into());
         }
         let known = self.announced.get(&map.id).is_some_and(|a| a.map == map);
         if !known {
-            self.announced.insert(map.id, Announced { map, here: None });
+            let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+            let (database, table) = (text(&map.database), text(&map.table));
+            let name = (filters.rewritten(&database).to_owned(), table);
+            let filtered = !filters.rows(&name.0, &name.1);
+            let announced = Announced {
+                map,
+                name,
+                filtered,
+                here: None,
+            };
+            self.announced.insert(announced.map.id, announced);
         }
         Ok(())
     }
@@ -65,7 +80,7 @@ impl RowEvents {
             Change::Delete => "Delete_rows",
         };
         let table = table_id(body).and_then(|id| self.announced.get(&id));
-        let Some(map) = table.map(|a| &a.map) else {
+        let Some((database, table)) = table.map(|a| &a.name) else {
             return e;
         };
         let handler = match e.code {
@@ -78,14 +93,9 @@ impl RowEvents {
         SqlError::new(
             e.code,
             format!(
-                "Could not execute {name} event on table {}.{}; {}, Error_code: {}; {handler}the event's source log {}, \
+                "Could not execute {name} event on table {database}.{table}; {}, Error_code: {}; {handler}the event's source log {}, \
                  end_log_pos {}",
-                String::from_utf8_lossy(&map.database),
-                String::from_utf8_lossy(&map.table),
-                e.message,
-                e.code,
-                end.file,
-                end.position
+                e.message, e.code, end.file, end.position
             ),
         )
     }
@@ -121,11 +131,17 @@ impl RowEvents {
         if rows.table == NO_TABLE && rows.rows.is_empty() {
             return Ok(());
         }
+        let id = rows.table;
+        let ended = rows.flags & flag::STATEMENT_END != 0;
+        if self.announced.get(&id).is_some_and(|a| a.filtered) {
+            if ended {
+                self.forget();
+            }
+            return Ok(());
+        }
         let foreign_keys = rows.flags & flag::NO_FOREIGN_KEY_CHECKS == 0;
         let unique = rows.flags & flag::RELAXED_UNIQUE_CHECKS == 0;
         at.setter.of_rows(at.session, foreign_keys, unique)?;
-        let ended = rows.flags & flag::STATEMENT_END != 0;
-        let id = rows.table;
         self.find(at, id)?;
         loop {
             let more = self.apply_some(at, id, &mut rows).await?;
@@ -147,22 +163,20 @@ impl RowEvents {
         let Some(announced) = self.announced.get_mut(&id) else {
             return Err(wire::ProtocolError::Malformed.into());
         };
-        let map = &announced.map;
-        let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
-        let name = (text(&map.database), text(&map.table));
-        if let Some(known) = self.tables.get(&name)
+        let (map, name) = (&announced.map, &announced.name);
+        if let Some(known) = self.tables.get(name)
             && !at.session.is_current(known)
         {
-            self.tables.remove(&name);
+            self.tables.remove(name);
             announced.here = None;
         }
-        if !self.tables.contains_key(&name) {
+        if !self.tables.contains_key(name) {
             let table = at.session.applied_table(&name.0, &name.1)?;
             self.tables.insert(name.clone(), table);
             announced.here = None;
         }
         if announced.here.is_none() {
-            let Some(table) = self.tables.get(&name) else {
+            let Some(table) = self.tables.get(name) else {
                 return Ok(());
             };
             let allowed = at.shared.text_variable("replica_type_conversions");
@@ -181,7 +195,7 @@ impl RowEvents {
             for (c, unsigned) in columns.zip(&mapping.unsigned) {
                 c.unsigned = *unsigned;
             }
-            announced.here = Some((mapping, name));
+            announced.here = Some(mapping);
         }
         Ok(())
     }
@@ -196,8 +210,8 @@ impl RowEvents {
         let mut again = rows.clone();
         loop {
             let announced = self.announced.get(&id);
-            let Some((map, (mapping, name))) =
-                announced.and_then(|a| Some((&a.map, a.here.as_ref()?)))
+            let Some((map, name, mapping)) =
+                announced.and_then(|a| Some((&a.map, &a.name, a.here.as_ref()?)))
             else {
                 return Err(wire::ProtocolError::Malformed.into());
             };

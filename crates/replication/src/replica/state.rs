@@ -11,6 +11,7 @@ use types::SqlError;
 use types::gtid::GtidSet;
 
 use super::acknowledgement::Acknowledgements;
+use super::filter::Filters;
 use super::place::Place;
 use super::queue::Queue;
 use super::source::Source;
@@ -40,6 +41,10 @@ pub(super) struct State {
     /// The last failures.
     pub receiver_failure: Failure,
     pub applier_failure: Failure,
+    /// What is left out, and what is done elsewhere.
+    pub filters: Filters,
+    /// The filters that a channel begins with.
+    pub global_filters: Filters,
     /// Where the applier is to end.
     pub until: Option<Until>,
     /// Groups that are to be left out.

@@ -27,6 +27,10 @@ pub struct File {
     pub clock: Option<i64>,
     /// Bytes of the longest text.
     text: u16,
+    /// The default database of statements, and that of rows' tables.
+    pub database: &'static str,
+    /// The table of rows.
+    pub table: &'static str,
 }
 
 impl File {
@@ -38,6 +42,8 @@ impl File {
             sequence: 0,
             clock: None,
             text: chars * 4,
+            database: "d",
+            table: "t",
         };
         let format = Format::new("8.0.41", 0, checksum);
         file.event(kind::FORMAT_DESCRIPTION, |out| format.write(out));
@@ -78,7 +84,7 @@ impl File {
 
     pub fn query(&mut self, statement: &str) {
         let query = Query {
-            database: b"d",
+            database: self.database.as_bytes(),
             statement: statement.as_bytes(),
             ..Query::default()
         };
@@ -93,7 +99,11 @@ impl File {
 
     /// Rows of `d.t`: what was there, what is there.
     pub fn rows(&mut self, change: Change, rows: &[(Image, Image)]) {
-        let map = map(self.text);
+        let map = TableMap {
+            database: self.database.into(),
+            table: self.table.into(),
+            ..map(self.text)
+        };
         self.event(kind::TABLE_MAP, |out| map.write(Metadata::Minimal, out));
         let all = [true, true];
         let after = (change == Change::Update).then_some(&all[..]);

@@ -208,7 +208,9 @@ pub enum FlushItem {
         /// `FOR EXPORT`.
         for_export: bool,
     },
-    /// `PRIVILEGES`, `STATUS`, `[BINARY|ENGINE|ERROR|GENERAL|RELAY|SLOW] LOGS`, `HOSTS`,
+    /// `RELAY LOGS [FOR CHANNEL c]`
+    RelayLogs(Option<Name>),
+    /// `PRIVILEGES`, `STATUS`, `[BINARY|ENGINE|ERROR|GENERAL|SLOW] LOGS`, `HOSTS`,
     /// `OPTIMIZER_COSTS`, `USER_RESOURCES`: the words, upper case.
     Other(Name),
 }
@@ -494,12 +496,79 @@ pub struct ReplicaControl {
 /// `CHANGE REPLICATION SOURCE TO`, `CHANGE MASTER TO`, `CHANGE REPLICATION FILTER`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeReplication {
-    /// `CHANGE REPLICATION FILTER`.
-    pub filter: bool,
+    /// `CHANGE REPLICATION FILTER`: the lists it sets.
+    pub filters: Option<Vec<ReplicationFilter>>,
     /// Options: name in upper case (`SOURCE_` spelling for `MASTER_`), value as text, lists in parentheses.
     pub options: Vec<(Name, Box<[u8]>)>,
     /// `FOR CHANNEL`.
     pub channel: Option<Name>,
+}
+
+/// A kind of replication filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilterKind {
+    /// `REPLICATE_DO_DB`
+    DoDb,
+    /// `REPLICATE_IGNORE_DB`
+    IgnoreDb,
+    /// `REPLICATE_DO_TABLE`
+    DoTable,
+    /// `REPLICATE_IGNORE_TABLE`
+    IgnoreTable,
+    /// `REPLICATE_WILD_DO_TABLE`
+    WildDoTable,
+    /// `REPLICATE_WILD_IGNORE_TABLE`
+    WildIgnoreTable,
+    /// `REPLICATE_REWRITE_DB`
+    RewriteDb,
+}
+
+impl FilterKind {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: [FilterKind; 7] = [
+        FilterKind::DoDb,
+        FilterKind::IgnoreDb,
+        FilterKind::DoTable,
+        FilterKind::IgnoreTable,
+        FilterKind::WildDoTable,
+        FilterKind::WildIgnoreTable,
+        FilterKind::RewriteDb,
+    ];
+
+    /// Its name, in upper case.
+    pub fn name(self) -> &'static str {
+        match self {
+            FilterKind::DoDb => "REPLICATE_DO_DB",
+            FilterKind::IgnoreDb => "REPLICATE_IGNORE_DB",
+            FilterKind::DoTable => "REPLICATE_DO_TABLE",
+            FilterKind::IgnoreTable => "REPLICATE_IGNORE_TABLE",
+            FilterKind::WildDoTable => "REPLICATE_WILD_DO_TABLE",
+            FilterKind::WildIgnoreTable => "REPLICATE_WILD_IGNORE_TABLE",
+            FilterKind::RewriteDb => "REPLICATE_REWRITE_DB",
+        }
+    }
+}
+
+/// A value of a replication filter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FilterValue {
+    /// A database.
+    Database(Name),
+    /// `database.table`
+    Table(Name, Name),
+    /// `'database.table'` with `%`, `_` and `\\` as in LIKE.
+    Pattern(Name),
+    /// `(from, to)`
+    Rewrite(Name, Name),
+}
+
+/// `REPLICATE_DO_DB = (a, b)` and its like; an empty list takes what was there away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicationFilter {
+    /// The kind.
+    pub kind: FilterKind,
+    /// Its values.
+    pub values: Vec<FilterValue>,
 }
 
 /// `BACKUP SERVER TO { 'folder' | CLIENT } [SINCE 'earlier'] [THROTTLE n]`, `CLONE LOCAL DATA DIRECTORY [=] 'folder'`.

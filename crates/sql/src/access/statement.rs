@@ -429,6 +429,7 @@ impl Collector<'_> {
                 }
                 self.one_of(FLUSH_TABLES)
             }
+            FlushItem::RelayLogs(_) => self.one_of(RELOAD),
             FlushItem::Other(word) => self.one_of(match &**word {
                 "STATUS" => FLUSH_STATUS,
                 "OPTIMIZER_COSTS" => FLUSH_COSTS,

@@ -10,6 +10,7 @@ use crate::access::Granted;
 use crate::binary_log::LogChange;
 use crate::bind::locked::LockedTable;
 use crate::context::Session;
+use crate::context::replica::check_channel;
 use crate::exec::unless_killed;
 use crate::sink::Done;
 use sql_expr::vars::VarInput;
@@ -68,6 +69,8 @@ impl Session {
                         unless_killed(&self.engine, log.change(LogChange::Rotate)).await?;
                     }
                 }
+                // There are none.
+                FlushItem::RelayLogs(channel) => check_channel(channel.as_deref())?,
                 FlushItem::Other(_) => {}
             }
             if let FlushItem::Tables { tables, .. } = item {

@@ -1,4 +1,4 @@
-//! CHANGE REPLICATION SOURCE TO, START, STOP and RESET REPLICA: handed to what the server has for it.
+//! CHANGE REPLICATION SOURCE TO and FILTER, START, STOP and RESET REPLICA: handed to what the server has for it.
 //!
 //! Never here: what they do.
 
@@ -12,14 +12,17 @@ use crate::sink::Done;
 use sql_parser::ast::{ChangeReplication, ReplicaControl};
 
 impl Session {
-    /// CHANGE REPLICATION SOURCE TO.
+    /// CHANGE REPLICATION SOURCE TO and CHANGE REPLICATION FILTER.
     pub(crate) async fn change_replication(
         &mut self,
         _: &Granted,
         change: &ChangeReplication,
     ) -> Result<Done, SqlError> {
-        if change.filter {
-            return Err(SqlError::not_supported("CHANGE REPLICATION FILTER"));
+        if let Some(filters) = &change.filters {
+            // As in MySQL, it has nothing to do with a transaction around it.
+            let replica = self.instance.replica()?;
+            let answer = replica.change_filters(filters, change.channel.as_deref());
+            return self.answered(answer).await;
         }
         let replica = self.begin_replica()?;
         self.answered(replica.change_source(change)).await

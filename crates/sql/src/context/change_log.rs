@@ -53,11 +53,18 @@ impl Session {
         }
     }
 
-    /// The group that a statement leaves that is a transaction of its own; `None` where nobody keeps it.
-    pub(crate) fn statement_group(&self, text: &[u8], databases: &[&str]) -> Option<Vec<u8>> {
+    /// The group that a statement leaves that is a transaction of its own; `None` where nobody keeps it. `whole`: the database that it makes,
+    /// alters or drops.
+    pub(crate) fn statement_group(
+        &self,
+        text: &[u8],
+        databases: &[&str],
+        whole: Option<&str>,
+    ) -> Option<Vec<u8>> {
         let told = self.told(text)?;
+        let group = told.log().statement(&told, databases, whole)?;
         self.left_group.store(true, Ordering::Relaxed);
-        Some(told.log().statement(&told, databases))
+        Some(group)
     }
 
     /// The text of the statement at hand, without what stands around it; empty where nobody keeps it.
@@ -68,8 +75,8 @@ impl Session {
     }
 
     /// Gives a statement's group to the change of definitions that is about to take place.
-    pub(crate) fn tell_definition(&mut self, text: &[u8], databases: &[&str]) {
-        if let Some(group) = self.statement_group(text, databases) {
+    pub(crate) fn tell_definition(&mut self, text: &[u8], databases: &[&str], whole: Option<&str>) {
+        if let Some(group) = self.statement_group(text, databases, whole) {
             self.engine.set_definition_event(group);
         }
     }

@@ -7,9 +7,10 @@ use std::future::Future;
 use std::pin::Pin;
 
 use base::Event;
+use types::error::codes;
 use types::{SqlError, Warning};
 
-use sql_parser::ast::{ChangeReplication, ReplicaControl};
+use sql_parser::ast::{ChangeReplication, FilterKind, ReplicaControl, ReplicationFilter};
 
 /// What a statement about a replica waits for: its warnings.
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Warning>, SqlError>> + Send + 'a>>;
@@ -18,6 +19,16 @@ pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Warning>, SqlError>
 pub trait Replica: Send + Sync {
     /// CHANGE REPLICATION SOURCE TO.
     fn change_source<'a>(&'a self, change: &'a ChangeReplication) -> Answer<'a>;
+
+    /// CHANGE REPLICATION FILTER; `channel` is the one that is named.
+    fn change_filters<'a>(
+        &'a self,
+        filters: &'a [ReplicationFilter],
+        channel: Option<&'a str>,
+    ) -> Answer<'a>;
+
+    /// The filters that a channel begins with.
+    fn global_filters(&self) -> Vec<FilterFacts>;
 
     /// START REPLICA and STOP REPLICA.
     fn control<'a>(&'a self, control: &'a ReplicaControl) -> Answer<'a>;
@@ -33,6 +44,20 @@ pub trait Replica: Send + Sync {
 
     /// What there is to show; `None` where no source was ever named.
     fn facts(&self) -> Option<ReplicaFacts>;
+}
+
+/// Whether there is a channel of this name: there is one, which has none.
+///
+/// # Errors
+/// 3074: there is not.
+pub fn check_channel(channel: Option<&str>) -> Result<(), SqlError> {
+    match channel {
+        Some(name) if !name.is_empty() => Err(SqlError::new(
+            codes::ER_REPLICA_CHANNEL_DOES_NOT_EXIST,
+            format!("Replica channel '{name}' does not exist."),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// What went wrong last, and when.
@@ -144,6 +169,21 @@ pub struct WorkerFacts {
     pub applying: String,
 }
 
+/// A filter: what the applier leaves out, or does elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilterFacts {
+    /// Which.
+    pub kind: FilterKind,
+    /// Its values, as they are shown.
+    pub rule: String,
+    /// What has set it, in MySQL's words.
+    pub configured_by: &'static str,
+    /// Since when it holds, in microseconds since 1970.
+    pub since_us: i64,
+    /// How often it has decided since.
+    pub used: u64,
+}
+
 /// What SHOW REPLICA STATUS and the tables of `performance_schema` show.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplicaFacts {
@@ -175,6 +215,8 @@ pub struct ReplicaFacts {
     pub skip_counter: u64,
     /// UNTIL: `None`, `Source` or a set of GTIDs' condition, with its place.
     pub until: (&'static str, LogPlace),
+    /// Filters that were set, in the order of their kinds.
+    pub filters: Vec<FilterFacts>,
     /// The source's server_id; 0: not known.
     pub source_server_id: u32,
     /// The source's server_uuid.

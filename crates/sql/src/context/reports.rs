@@ -9,7 +9,7 @@ use types::SqlError;
 use super::deadlocks::{Report, ReportListener};
 use super::instance::Instance;
 use super::persisted::PersistedStore;
-use super::replica::{Replica, ReplicaFacts};
+use super::replica::{FilterFacts, Replica, ReplicaFacts};
 use super::transactions::TransactionRow;
 use crate::persisted::PersistedValue;
 use types::temporal::Zone;
@@ -132,5 +132,11 @@ impl Instance {
     /// What there is to show of it.
     pub(crate) fn replica_facts(&self) -> Option<ReplicaFacts> {
         self.replica.get()?.upgrade()?.facts()
+    }
+
+    /// The filters that its channels begin with.
+    pub(crate) fn global_filters(&self) -> Vec<FilterFacts> {
+        let it = self.replica.get().and_then(Weak::upgrade);
+        it.map(|r| r.global_filters()).unwrap_or_default()
     }
 }

@@ -18,6 +18,9 @@ use sql_expr::vars::SessionVars;
 
 /// What keeps the changes of sessions.
 pub trait ChangeLog: Send + Sync {
+    /// Whether rows of this database's tables are kept (`binlog_do_db`, `binlog_ignore_db`).
+    fn keeps(&self, database: &str) -> bool;
+
     /// Whether [`row`](Self::row) can keep rows of this table.
     fn admits(&self, table: &Table) -> bool;
 
@@ -40,9 +43,18 @@ pub trait ChangeLog: Send + Sync {
     /// A transaction of another server is about to be committed that has changed nothing here: that it was done is kept.
     fn nothing(&self, s: &mut engine::Session, told: &Told<'_>);
 
+    /// A transaction that was prepared comes from where the session's does.
+    fn comes_from(&self, s: &mut engine::Session, told: &Told<'_>);
+
     /// What a statement leaves that is a transaction of its own: all of its group, for
-    /// [`set_definition_event`](engine::Session::set_definition_event). `databases` are those that it changes.
-    fn statement(&self, told: &Told<'_>, databases: &[&str]) -> Vec<u8>;
+    /// [`set_definition_event`](engine::Session::set_definition_event). `databases` are those that it changes, `whole` the one that it makes, alters or
+    /// drops. `None`: what is done there is not kept.
+    fn statement(
+        &self,
+        told: &Told<'_>,
+        databases: &[&str],
+        whole: Option<&str>,
+    ) -> Option<Vec<u8>>;
 }
 
 /// `binlog_row_image`: which columns of a row are kept.

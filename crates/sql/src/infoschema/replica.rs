@@ -4,7 +4,7 @@
 use types::Value;
 
 use super::spec::{Spec, View, int, moment, text, uint};
-use crate::context::replica::{Failure, Receiving, ReplicaFacts};
+use crate::context::replica::{Failure, FilterFacts, Receiving, ReplicaFacts};
 use types::temporal::Zone;
 
 /// The one row, made of the facts.
@@ -238,6 +238,35 @@ pub(super) const MYSQL_SPECS: &[Spec] = &[
         rows: slave_relay_log_info,
     },
 ];
+/// What both tables of filters say of one.
+fn filter(f: &FilterFacts, zone: Zone) -> [Value; 4] {
+    [
+        text(f.kind.name()),
+        text(&f.rule),
+        text(f.configured_by),
+        at(f.since_us, zone),
+    ]
+}
+
+fn applier_filters(v: &View<'_>) -> Vec<Vec<Value>> {
+    let zone = v.zone();
+    let facts = v.instance.replica_facts();
+    let filters = facts.iter().flat_map(|f| &f.filters);
+    filters
+        .map(|f| {
+            let mut row = vec![text("")];
+            row.extend(filter(f, zone));
+            row.push(uint(f.used));
+            row
+        })
+        .collect()
+}
+
+fn applier_global_filters(v: &View<'_>) -> Vec<Vec<Value>> {
+    let zone = v.zone();
+    let filters = v.instance.global_filters();
+    filters.iter().map(|f| filter(f, zone).into()).collect()
+}
 
 /// The tables of `performance_schema` in this file.
 pub(super) const SPECS: &[Spec] = &[
@@ -281,5 +310,15 @@ pub(super) const SPECS: &[Spec] = &[
         columns: "CHANNEL_NAME v64, WORKER_ID U, THREAD_ID U?, SERVICE_STATE v3, LAST_ERROR_NUMBER i, \
             LAST_ERROR_MESSAGE v1024, LAST_ERROR_TIMESTAMP t6, LAST_APPLIED_TRANSACTION v57, APPLYING_TRANSACTION v57",
         rows: applier_status_by_worker,
+    },
+    Spec {
+        name: "replication_applier_filters",
+        columns: "CHANNEL_NAME v64, FILTER_NAME v64, FILTER_RULE x, CONFIGURED_BY v44, ACTIVE_SINCE t6, COUNTER U",
+        rows: applier_filters,
+    },
+    Spec {
+        name: "replication_applier_global_filters",
+        columns: "FILTER_NAME v64, FILTER_RULE x, CONFIGURED_BY v44, ACTIVE_SINCE t6",
+        rows: applier_global_filters,
     },
 ];

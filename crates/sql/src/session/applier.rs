@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::Committing;
+use engine::{Committing, Xid, XidClaim};
 use types::gtid::Origin;
 use types::{CollationId, Isolation, SqlError};
 
@@ -28,6 +28,12 @@ pub struct AppliedTable {
     update: Authorized<Plan>,
     delete: Authorized<Plan>,
     rules: RowRules,
+}
+
+/// What a session was at before it took up a prepared transaction.
+pub struct TakenUp {
+    own: engine::Session,
+    mark: engine::Mark,
 }
 
 impl AppliedTable {
@@ -123,6 +129,83 @@ impl Session {
         let done = self.engine.rollback().await;
         self.engine.end_writing();
         done
+    }
+
+    /// Prepares the transaction that is open, which is nobody's from then on.
+    ///
+    /// # Errors
+    /// As [`prepare`](engine::Session::prepare).
+    pub async fn prepare_applied(&mut self, claim: XidClaim) -> Result<(), SqlError> {
+        let done = self.engine.prepare(&mut Some(claim), false).await;
+        self.engine.end_writing();
+        done
+    }
+
+    /// Rolls back the prepared transaction of this name; false where there is none.
+    ///
+    /// # Errors
+    /// As [`rollback_prepared`](engine::Session::rollback_prepared).
+    pub async fn rollback_prepared_applied(&mut self, xid: &Xid) -> Result<bool, SqlError> {
+        self.engine.begin_writing().await?;
+        let done = self.engine.rollback_prepared(xid).await;
+        self.engine.end_writing();
+        done
+    }
+
+    /// Goes on with the prepared transaction of this name: what follows belongs to it, up to [`commit_taken_up`](Self::commit_taken_up) or
+    /// [`leave_prepared`](Self::leave_prepared). It comes from where the session's does. `None` where there is none.
+    ///
+    /// # Errors
+    /// 1205, 1317: another session has locked the server for reading.
+    pub async fn take_up_prepared(&mut self, xid: &Xid) -> Result<Option<TakenUp>, SqlError> {
+        let Some(mut prepared) = self.engine.take_prepared(xid) else {
+            return Ok(None);
+        };
+        // Nothing keeps it from being committed then.
+        prepared.begin_writing().await?;
+        let around = (&self.facts, &self.vars);
+        let told = Told::of(self.instance.change_log(), around, b"", self.now_micros());
+        if let Some(told) = told {
+            match prepared.leaves_events() {
+                true => told.log().comes_from(&mut prepared, &told),
+                false if told.origin().is_some_and(|o| o.gtid.is_some()) => {
+                    told.log().nothing(&mut prepared, &told);
+                }
+                false => {}
+            }
+        }
+        let mark = prepared.mark();
+        let own = std::mem::replace(&mut self.engine, prepared);
+        Ok(Some(TakenUp { own, mark }))
+    }
+
+    /// Commits it, up to the wait until it is durable.
+    ///
+    /// # Errors
+    /// What the log fails with.
+    pub async fn commit_taken_up(&mut self, taken: TakenUp) -> Result<Committing, SqlError> {
+        match self.engine.commit_in_memory().await {
+            Ok(committing) => {
+                self.engine.end_writing();
+                self.engine = taken.own;
+                Ok(committing)
+            }
+            Err(e) => {
+                self.leave_prepared(taken).await?;
+                Err(e)
+            }
+        }
+    }
+
+    /// What was done since it was taken up is undone, and it is prepared as before.
+    ///
+    /// # Errors
+    /// What the log fails with.
+    pub async fn leave_prepared(&mut self, taken: TakenUp) -> Result<(), SqlError> {
+        let undone = self.engine.undo_since(taken.mark).await;
+        self.engine.end_writing();
+        self.engine = taken.own;
+        undone
     }
 
     /// The table of rows that are to come.

@@ -19,7 +19,7 @@ pub use crate::context::{
     PasswordHasher, PasswordVerifier, Process, ProcessRow, ServerCounts, Session, TlsReload,
     transport,
 };
-pub use applier::AppliedTable;
+pub use applier::{AppliedTable, TakenUp};
 pub use nonblocking::{Execution, Pending, UnacknowledgedChange};
 pub use prepared::PreparedInfo;
 

@@ -23,6 +23,7 @@ mod without_effect;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use replication::replica::filter::Rules;
 use types::Isolation;
 
 pub use backups::{BackupArguments, Client, ReplicaArguments, RestoreArguments, ServerAddress};
@@ -171,6 +172,12 @@ pub struct Options {
     pub log_bin: Option<String>,
     /// `log_bin_index`; empty: as the files.
     pub log_bin_index: String,
+    /// `binlog_do_db`, each time it is given.
+    pub binlog_do_db: Vec<String>,
+    /// `binlog_ignore_db`, each time it is given.
+    pub binlog_ignore_db: Vec<String>,
+    /// `replicate_do_db` and its like.
+    pub replicate: Rules,
     /// `log_replica_updates`.
     pub log_replica_updates: bool,
     /// First values of other system variables, by their names with underscores, for SQL to check and take.
@@ -229,6 +236,9 @@ impl Default for Options {
             server_id: 1,
             log_bin: None,
             log_bin_index: String::new(),
+            binlog_do_db: Vec::new(),
+            binlog_ignore_db: Vec::new(),
+            replicate: Rules::default(),
             log_replica_updates: true,
             variables: Vec::new(),
             without_effect: Vec::new(),

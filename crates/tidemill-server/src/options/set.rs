@@ -370,6 +370,21 @@ pub(super) fn log_bin_index(options: &mut Options, given: &mut Given<'_>) -> Set
     Ok(())
 }
 
+pub(super) fn binlog_do_db(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.binlog_do_db.push(given.text()?);
+    Ok(())
+}
+
+pub(super) fn binlog_ignore_db(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.binlog_ignore_db.push(given.text()?);
+    Ok(())
+}
+
+/// `--replicate-do-db` and its like, of which each adds to what was given before.
+pub(super) fn replicate(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.replicate.add(given.name, given.value)
+}
+
 pub(super) fn log_replica_updates(options: &mut Options, given: &mut Given<'_>) -> Set {
     options.log_replica_updates = given.switch()?;
     Ok(())

@@ -4,6 +4,7 @@ use super::super::FlushLog;
 use super::super::cnf::tests::Listed;
 use super::*;
 use pager::FlushMethod;
+use replication::replica::filter::Rules;
 use types::Isolation;
 
 fn run(line: &[&str], files: &[(&str, &str)]) -> Result<Invocation, OptionsError> {
@@ -314,6 +315,24 @@ fn the_binary_log_is_named_or_off() -> Result<(), OptionsError> {
         let found = run(given, &[])?;
         assert_eq!(found.options.log_bin.as_deref(), base, "{given:?}");
     }
+    let given = [
+        "--binlog-do-db=a",
+        "--binlog-do-db=b,c",
+        "--binlog-ignore-db=d",
+    ];
+    let found = run(&given, &[])?.options;
+    assert_eq!(found.binlog_do_db, ["a", "b,c"]);
+    assert_eq!(found.binlog_ignore_db, ["d"]);
+    assert!(run(&["--binlog-do-db="], &[]).is_err());
+    let (mut rules, given) = (
+        Rules::default(),
+        ["--replicate-do-db=a", "--replicate-do-db=b"],
+    );
+    rules.add("replicate_do_db", "a")?;
+    rules.add("replicate_do_db", "b")?;
+    assert_eq!(run(&given, &[])?.options.replicate, rules);
+    let why = run(&["--replicate-do-table=a"], &[]).map(|f| f.options);
+    assert!(why.is_err_and(|e| e.to_string().contains("Could not add do table rule 'a'!")));
     assert!(run(&["--sync-binlog=1"], &[]).is_ok());
     assert!(run(&["--sync-binlog=0"], &[]).is_err());
     Ok(())

@@ -183,7 +183,10 @@ fn serve_open(
             return Err(ServeError::Open(OpenFailure::Option(e)));
         }
     };
-    let replica = match base::block_on(ReplicaServer::start(&database.instance)) {
+    let replica = match base::block_on(ReplicaServer::start_with(
+        &database.instance,
+        &options.replicate,
+    )) {
         Ok(replica) => replica,
         Err(e) => {
             let _second = base::block_on(database.close());

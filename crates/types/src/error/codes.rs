@@ -370,7 +370,10 @@ codes! {
     ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%-.192s'.";
     ER_USER_LOCK_DEADLOCK = 3058, "HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     ER_FIELD_IN_ORDER_NOT_SELECT = 3065, "HY000", "Expression #%u of %s is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with %s";
+    ER_INVALID_RPL_WILD_TABLE_FILTER_PATTERN = 3067, "HY000", "Supplied filter list contains a value which is not in the required format 'db_pattern.table_pattern'";
     ER_REPLICA_CHANNEL_DOES_NOT_EXIST = 3074, "HY000", "Replica channel '%s' does not exist.";
+    ER_REPLICA_CHANNEL_NAME_INVALID_OR_TOO_LONG = 3076, "HY000", "Couldn't create channel: Channel name is either invalid or too long.";
+    ER_REPLICA_MAX_CHANNELS_EXCEEDED = 3080, "HY000", "Maximum number of replication channels allowed exceeded.";
     ER_REPLICA_CHANNEL_MUST_STOP = 3081, "HY000", "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '%s' first";
     ER_REPLICA_CHANNEL_WAS_RUNNING = 3083, "HY000", "Replication thread(s) for channel '%s' are already running.";
     ER_REPLICA_CHANNEL_WAS_NOT_RUNNING = 3084, "HY000", "Replication thread(s) for channel '%s' are already stopped.";

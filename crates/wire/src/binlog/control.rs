@@ -367,7 +367,7 @@ impl VariableValue<'_> {
 
 /// A transaction's name as MariaDB writes it: its event opens the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MariaGtid {
+pub struct MariaGtid<'a> {
     /// Its number among those of the domain.
     pub sequence: u64,
     /// The domain.
@@ -380,19 +380,90 @@ pub struct MariaGtid {
     pub ddl: bool,
     /// Transactions of one group committed together.
     pub group: Option<u64>,
+    /// It is a part of a distributed transaction: of which, and whether it is what is prepared, and not its end.
+    pub branch: Option<(BranchName<'a>, bool)>,
 }
 
-impl MariaGtid {
+/// The name of a branch of a distributed transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BranchName<'a> {
+    /// How its maker reads the parts.
+    pub format: u32,
+    /// The global transaction.
+    pub gtrid: &'a [u8],
+    /// The branch.
+    pub bqual: &'a [u8],
+}
+
+/// The end of a branch's changes: with it they are prepared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct XaPrepare<'a> {
+    /// It is committed with it (`XA COMMIT .. ONE PHASE`).
+    pub one_phase: bool,
+    /// Of which branch.
+    pub name: BranchName<'a>,
+}
+
+/// Bytes of either part of a branch's name, at most.
+const BRANCH_PART_MAX: u32 = 64;
+
+impl<'a> XaPrepare<'a> {
+    /// Reads the body.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: it ends early, or the name is too long.
+    pub fn read(body: &'a [u8]) -> ReadResult<XaPrepare<'a>> {
+        let mut r = Reader::new(body);
+        let one_phase = r.u8()? != 0;
+        let (format, gtrid, bqual) = (r.u32()?, r.u32()?, r.u32()?);
+        if gtrid > BRANCH_PART_MAX || bqual > BRANCH_PART_MAX {
+            return Err(ProtocolError::Malformed);
+        }
+        let name = BranchName {
+            format,
+            gtrid: r.read_bytes(gtrid as usize)?,
+            bqual: r.read_bytes(bqual as usize)?,
+        };
+        Ok(XaPrepare { one_phase, name })
+    }
+
+    /// Appends the body.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let name = &self.name;
+        out.put_u8(u8::from(self.one_phase));
+        out.put_u32(name.format);
+        out.put_u32(name.gtrid.len() as u32);
+        out.put_u32(name.bqual.len() as u32);
+        out.put_bytes(name.gtrid);
+        out.put_bytes(name.bqual);
+    }
+}
+
+impl<'a> MariaGtid<'a> {
     /// Reads the body.
     ///
     /// # Errors
     /// [`ProtocolError::Malformed`]: it ends early.
-    pub fn read(body: &[u8]) -> ReadResult<MariaGtid> {
+    pub fn read(body: &'a [u8]) -> ReadResult<MariaGtid<'a>> {
+        const PREPARED: u8 = 0x40;
+        const COMPLETED: u8 = 0x80;
         let mut r = Reader::new(body);
         let (sequence, domain, flags) = (r.u64()?, r.u32()?, r.u8()?);
         let group = match flags & 2 != 0 {
             true => Some(r.u64()?),
             false => None,
+        };
+        let branch = match flags & (PREPARED | COMPLETED) {
+            0 => None,
+            of => {
+                let (format, gtrid, bqual) = (r.u32()?, r.u8()?, r.u8()?);
+                let name = BranchName {
+                    format,
+                    gtrid: r.read_bytes(gtrid.into())?,
+                    bqual: r.read_bytes(bqual.into())?,
+                };
+                Some((name, of & PREPARED != 0))
+            }
         };
         Ok(MariaGtid {
             sequence,
@@ -401,6 +472,7 @@ impl MariaGtid {
             transactional: flags & 4 != 0,
             ddl: flags & 0x20 != 0,
             group,
+            branch,
         })
     }
 }
@@ -520,6 +592,7 @@ mod tests {
             let _ = Context::read_rand(&bytes);
             let _ = Context::read_variable(&bytes);
             let _ = MariaGtid::read(&bytes);
+            let _ = XaPrepare::read(&bytes);
             let _ = read_maria_gtid_list(&bytes);
         }
     }

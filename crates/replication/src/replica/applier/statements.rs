@@ -10,7 +10,7 @@ use wire::binlog::header::{Header, kind};
 use wire::binlog::query::Query;
 
 use super::super::catalog;
-use super::super::kinds::{in_query, is_temporary, shown};
+use super::super::kinds::{begins_branch, begins_with, ends_branch, in_query, is_temporary, shown};
 use super::super::statement::{Class, classify, of_mariadb, set_context};
 use super::super::stopped::Stopped;
 use super::Applier;
@@ -37,13 +37,23 @@ impl Applier<'_> {
             self.session.rollback_applied().await?;
             return self.commit(header, end).await;
         }
-        if self.group.skipped {
-            self.context.clear();
-            return match self.group.open {
-                true => Ok(()),
-                false => self.commit(header, end).await,
-            };
+        let database = String::from_utf8_lossy(query.database);
+        let database = self.filters.rewritten(&database).to_owned();
+        let in_list = ends_or_begins(text) || self.filters.database(&database);
+        if self.group.skipped && begins_branch(text) {
+            self.group.open = true;
+            return Ok(());
         }
+        if self.group.skipped && ends_branch(text) {
+            return self.commit(header, end).await;
+        }
+        if self.group.skipped || !in_list {
+            return self.left_out(header, end).await;
+        }
+        let query = &Query {
+            database: database.as_bytes(),
+            ..query.clone()
+        };
         let outcome = self.statement(header, query, end).await;
         match outcome {
             Err(Stopped::Failed(e)) if self.passes_over(&e) => {
@@ -56,6 +66,15 @@ impl Applier<'_> {
             Err(Stopped::Failed(e)) if is_temporary(&e) => Err(Stopped::Failed(e)),
             Err(Stopped::Failed(e)) => Err(Stopped::Failed(in_query(&e, query))),
             outcome => outcome,
+        }
+    }
+
+    /// A statement is not carried out. Where it is a transaction of its own, that it has come is kept.
+    async fn left_out(&mut self, header: &Header, end: &LogPlace) -> Result<(), Stopped> {
+        self.context.clear();
+        match self.group.open {
+            true => Ok(()),
+            false => self.commit(header, end).await,
         }
     }
 
@@ -81,6 +100,13 @@ impl Applier<'_> {
             set_context(s, &context)?;
         }
         let parsed = parsed(s, query.statement);
+        if let Some(statement) = &parsed
+            && !self
+                .filters
+                .statement(&String::from_utf8_lossy(query.database), statement)
+        {
+            return self.left_out(header, end).await;
+        }
         let class = match &parsed {
             Some(statement) => classify(statement),
             // What is wrong with it is said when it runs.
@@ -92,14 +118,22 @@ impl Applier<'_> {
             ..query.clone()
         };
         match class {
-            Class::Distributed => {
-                Err(SqlError::not_supported("XA transactions of a source").into())
+            Class::Distributed => match parsed {
+                Some(Statement::Xa(xa)) => self.xa(header, &xa, end).await,
+                _ => Err(wire::ProtocolError::Malformed.into()),
+            },
+            Class::Rows | Class::Session if self.group.open => {
+                self.group.changed = true;
+                self.run(query).await
             }
-            Class::Rows | Class::Session if self.group.open => self.run(query).await,
             Class::Rows | Class::Session => {
                 self.session.begin_applied();
                 self.run(query).await?;
                 self.commit(header, end).await
+            }
+            // No source has one in a branch.
+            Class::Definition if self.branch.is_some() => {
+                Err(wire::ProtocolError::Malformed.into())
             }
             Class::Definition => {
                 self.definition(query).await?;
@@ -181,6 +215,13 @@ impl Applier<'_> {
             }
         }
     }
+}
+
+/// Whether a statement begins or ends a transaction, or a part of one: lists of databases say nothing of it. MySQL looks at the first letters, too.
+fn ends_or_begins(text: &[u8]) -> bool {
+    [&b"SAVEPOINT"[..], b"ROLLBACK", b"XA "]
+        .iter()
+        .any(|with| begins_with(text, with))
 }
 
 fn parsed(s: &Session, text: &[u8]) -> Option<Statement> {

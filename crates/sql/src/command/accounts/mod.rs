@@ -78,8 +78,10 @@ impl Session {
         let out = {
             let this = &*self;
             let group = move |state: &AccountState| match &secret {
-                Some(secret) => this.statement_group(secret.text(state)?.as_bytes(), &["mysql"]),
-                None => this.statement_group(this.text_alone(), &["mysql"]),
+                Some(secret) => {
+                    this.statement_group(secret.text(state)?.as_bytes(), &["mysql"], None)
+                }
+                None => this.statement_group(this.text_alone(), &["mysql"], None),
             };
             let accounts = &instance.accounts;
             accounts

@@ -29,6 +29,16 @@ pub(super) fn may_do_nothing(statement: &Statement) -> bool {
     }
 }
 
+/// The database that a statement makes, alters or drops, where it names one.
+pub(super) fn whole_database(statement: &Statement) -> Option<&str> {
+    match statement {
+        Statement::CreateDatabase(c) => Some(&c.name),
+        Statement::AlterDatabase(a) => a.name.as_deref(),
+        Statement::DropDatabase { name, .. } => Some(name),
+        _ => None,
+    }
+}
+
 /// A statement that goes by tables which it does not change.
 pub(super) fn goes_by_others(statement: &Statement) -> bool {
     match statement {

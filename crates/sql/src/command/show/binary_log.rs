@@ -61,11 +61,12 @@ pub(super) async fn rows(s: &mut Session, what: &ShowWhat) -> Result<RowSet, Sql
             if let Some(log) = log
                 && let Some((name, size)) = log.files().pop()
             {
+                let (only, ignored) = log.databases();
                 rows.push(vec![
                     text(&name),
                     Value::UInt(size),
-                    text(""),
-                    text(""),
+                    text(&only),
+                    text(&ignored),
                     text(&log.executed().to_string()),
                 ]);
             }

@@ -1,11 +1,11 @@
 //! SHOW REPLICA STATUS, with MySQL 8.0's columns, and as SHOW SLAVE STATUS with the older names of them.
 
-use types::error::codes;
 use types::{DataType, SqlError, Value};
 
 use crate::context::Session;
-use crate::context::replica::{Failure, Receiving, ReplicaFacts};
+use crate::context::replica::{Failure, Receiving, ReplicaFacts, check_channel};
 use crate::describe::rowset::{RowSet, text};
+use sql_parser::ast::FilterKind;
 use types::temporal::Zone;
 
 /// A column: its name, its length in characters (0: a number), its value.
@@ -20,12 +20,7 @@ pub(super) fn status(
     slave: bool,
     channel: Option<&str>,
 ) -> Result<RowSet, SqlError> {
-    if let Some(name) = channel.filter(|c| !c.is_empty()) {
-        return Err(SqlError::new(
-            codes::ER_REPLICA_CHANNEL_DOES_NOT_EXIST,
-            format!("Replica channel '{name}' does not exist."),
-        ));
-    }
+    check_channel(channel)?;
     let facts = s.instance.replica_facts();
     let zone = s.instance.options.system_zone;
     let shown = facts.clone().unwrap_or_default();
@@ -70,16 +65,7 @@ fn columns(f: &ReplicaFacts, slave: bool, zone: Zone) -> Vec<Column<'static>> {
         words(format!("{role}_IO_Running"), 10, f.receiving.as_str()),
         words(format!("{role}_SQL_Running"), 3, yes(f.applying)),
     ];
-    for name in [
-        "Replicate_Do_DB",
-        "Replicate_Ignore_DB",
-        "Replicate_Do_Table",
-        "Replicate_Ignore_Table",
-        "Replicate_Wild_Do_Table",
-        "Replicate_Wild_Ignore_Table",
-    ] {
-        all.push(words(plain(name), 255, ""));
-    }
+    all.extend(filters(f));
     let running = f.applying && f.receiving == Receiving::Yes;
     all.extend([
         number(plain("Last_Errno"), fail.number.into()),
@@ -130,7 +116,11 @@ fn columns(f: &ReplicaFacts, slave: bool, zone: Zone) -> Vec<Column<'static>> {
         words(plain("Retrieved_Gtid_Set"), 65_535, &f.retrieved_gtids),
         words(plain("Executed_Gtid_Set"), 65_535, &f.executed_gtids),
         number(plain("Auto_Position"), s.auto_position.into()),
-        words(plain("Replicate_Rewrite_DB"), 1024, ""),
+        words(
+            plain("Replicate_Rewrite_DB"),
+            1024,
+            rule(f, FilterKind::RewriteDb),
+        ),
         words(plain("Channel_Name"), 64, ""),
         words(format!("{source}_TLS_Version"), 512, ""),
         words(format!("{source}_public_key_path"), 512, ""),
@@ -144,6 +134,25 @@ fn columns(f: &ReplicaFacts, slave: bool, zone: Zone) -> Vec<Column<'static>> {
         words(plain("Network_Namespace"), 64, ""),
     ]);
     all
+}
+
+/// What a filter says; empty: nothing.
+fn rule(f: &ReplicaFacts, kind: FilterKind) -> &str {
+    let set = f.filters.iter().find(|f| f.kind == kind);
+    set.map_or("", |f| &f.rule)
+}
+
+/// Those filters that stand together.
+fn filters(f: &ReplicaFacts) -> [Column<'static>; 6] {
+    [
+        ("Replicate_Do_DB", FilterKind::DoDb),
+        ("Replicate_Ignore_DB", FilterKind::IgnoreDb),
+        ("Replicate_Do_Table", FilterKind::DoTable),
+        ("Replicate_Ignore_Table", FilterKind::IgnoreTable),
+        ("Replicate_Wild_Do_Table", FilterKind::WildDoTable),
+        ("Replicate_Wild_Ignore_Table", FilterKind::WildIgnoreTable),
+    ]
+    .map(|(name, kind)| (name.to_owned(), 255, text(rule(f, kind))))
 }
 
 /// When it was, as `YYMMDD hh:mm:ss`.

@@ -6,6 +6,7 @@ use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use crate::access::privilege::PRIVILEGES;
 use crate::context::Session;
+use crate::context::replica::check_channel;
 use crate::describe::rowset::{RowSet, text};
 use crate::describe::server::{ENGINES, PLUGINS};
 use sql_parser::ast::{Account, ObjectKind, ShowWhat};
@@ -140,14 +141,17 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
         ShowWhat::ReplicaStatus { slave, channel, .. } => {
             super::replica::status(s, *slave, channel.as_deref())?
         }
-        ShowWhat::BinlogEvents { .. } => nothing(&[
-            "Log_name",
-            "Pos",
-            "Event_type",
-            "Server_id",
-            "End_log_pos",
-            "Info",
-        ]),
+        ShowWhat::BinlogEvents { channel, .. } => {
+            check_channel(channel.as_deref())?;
+            nothing(&[
+                "Log_name",
+                "Pos",
+                "Event_type",
+                "Server_id",
+                "End_log_pos",
+                "Info",
+            ])
+        }
         ShowWhat::Triggers(schema) => {
             check_schema(s, schema.as_deref())?;
             nothing(&[

@@ -73,9 +73,12 @@ pub(crate) enum Change {
 
 impl<'p> TableWriter<'p> {
     /// For rows that are inserted or deleted. The changes are told to whoever keeps them for the binary log, but of tables that end with their
-    /// session and of those of `mysql`, which change with statements about accounts.
+    /// session and of those of `mysql`, which change with statements about accounts, and of databases of which nothing is kept.
     pub fn new(table: &'p Arc<Table>, ignore: bool, told: Option<Told<'p>>) -> TableWriter<'p> {
-        let is_kept = |_: &Told<'_>| !table.def.is_temporary() && table.def.schema != "mysql";
+        let is_kept = |told: &Told<'_>| {
+            let def = &table.def;
+            !def.is_temporary() && def.schema != "mysql" && told.log().keeps(&def.schema)
+        };
         TableWriter {
             table,
             ignore,
