@@ -13,7 +13,7 @@
 pub mod dependencies;
 pub mod state;
 
-pub use state::{Settings, State};
+pub use state::{Naming, Settings, State};
 
 use crate::group::{self, End, Item, Next};
 use types::gtid::Gtid;
@@ -41,6 +41,8 @@ pub struct Made {
     pub gtid: Option<Gtid>,
     /// Bytes of all its events.
     pub length: u64,
+    /// Who waits to hear its name; 0: nobody.
+    pub asked: u64,
 }
 
 /// Appends the events of one group to `out`: what `state` said it was, behind what it says is there. The state is then that behind the group.
@@ -58,13 +60,19 @@ pub fn put_group(
         0 => state.settings.server_id,
         id => id,
     };
-    let gtid = state.name(end.gtid);
+    let gtid = match end.anonymous {
+        true => None,
+        false => state.name(end.gtid),
+    };
     let (last_committed, sequence_number) = state
         .dependencies
         .next(end.keys.as_deref(), state.settings.history as usize);
-    let (original_micros, original_version) = end
-        .original
-        .unwrap_or((end.committed_micros, state.settings.version));
+    let own = state.settings.version;
+    let (original_micros, original_version) = match end.original {
+        Some((micros, 0)) => (micros, own),
+        Some(original) => original,
+        None => (end.committed_micros, own),
+    };
     let mut transaction = Transaction {
         gtid,
         statements: end.statement,
@@ -113,6 +121,7 @@ pub fn put_group(
     Ok(Made {
         gtid,
         length: transaction.length,
+        asked: end.asked,
     })
 }
 

@@ -214,7 +214,13 @@ impl<S: GroupSource> Worker<S> {
     async fn group(&mut self, g: Group) -> Result<(), String> {
         self.past_start(g.commit).await?;
         let put = self.store.put(&g.bytes, g.txid, g.commit, g.resume);
-        put.map_err(|e| e.to_string())?;
+        let made = put.map_err(|e| e.to_string())?;
+        if let Some(made) = made
+            && made.asked != 0
+            && let Some(gtid) = made.gtid
+        {
+            self.feed.name(made.asked, gtid);
+        }
         self.ends = self.end();
         if self.store.is_full() {
             self.next_file(0).await?;
