@@ -272,6 +272,14 @@ impl Engine {
         next.version += 1;
         self.catalog_version.store(next.version, Ordering::Release);
         *c = Arc::new(next);
+        drop(c);
+        self.ddl.set_seen();
+    }
+
+    /// Waits until sessions see the definitions that are committed by now. Who has found a change in the log may be here before they do.
+    pub async fn definitions_seen(&self) {
+        let seen = || (!self.ddl.is_unseen()).then_some(());
+        self.ddl.seen.wait_for(seen).await;
     }
 
     /// innodb_flush_log_at_trx_commit: 0, 1 or 2.

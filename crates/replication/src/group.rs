@@ -30,6 +30,10 @@ mod flag {
     pub const ORIGINAL: u8 = 2;
     /// Its last event is a statement that commits by itself: no XID is added.
     pub const STATEMENT: u8 = 4;
+    /// It is to have no name.
+    pub const ANONYMOUS: u8 = 8;
+    /// Somebody waits to hear its name.
+    pub const ASKED: u8 = 16;
 }
 
 /// An event to be.
@@ -52,8 +56,12 @@ pub struct End {
     pub committed_micros: u64,
     /// When it was committed where it was first, and by which version of a server; `None`: here.
     pub original: Option<(u64, u32)>,
-    /// Its name, where another server gave it one.
+    /// Its name, where another server or a client gave it one.
     pub gtid: Option<Gtid>,
+    /// It is to have no name.
+    pub anonymous: bool,
+    /// Who waits to hear its name, by a number; 0: nobody.
+    pub asked: u64,
     /// The server that it comes from; 0: this one.
     pub server_id: u32,
     /// It is one statement that commits by itself, such as `CREATE TABLE`: no XID ends it.
@@ -90,6 +98,7 @@ impl End {
             committed_micros,
             original: original.filter(|(micros, _)| *micros != 0),
             gtid: origin.and_then(|o| o.gtid),
+            anonymous: origin.is_some_and(|o| o.anonymous),
             server_id: origin.map_or(0, |o| o.server_id),
             ..End::default()
         }
@@ -103,17 +112,15 @@ impl End {
         let at = out.len();
         out.put_u32(0);
         let mut flags = 0;
-        flags |= if self.gtid.is_some() {
-            flag::FOREIGN
-        } else {
-            0
-        };
-        flags |= if self.original.is_some() {
-            flag::ORIGINAL
-        } else {
-            0
-        };
-        flags |= if self.statement { flag::STATEMENT } else { 0 };
+        for (is, flag) in [
+            (self.gtid.is_some(), flag::FOREIGN),
+            (self.original.is_some(), flag::ORIGINAL),
+            (self.statement, flag::STATEMENT),
+            (self.anonymous, flag::ANONYMOUS),
+            (self.asked != 0, flag::ASKED),
+        ] {
+            flags |= if is { flag } else { 0 };
+        }
         out.put_u8(flags);
         out.put_u64(self.committed_micros);
         out.put_u32(self.server_id);
@@ -124,6 +131,9 @@ impl End {
         if let Some((micros, version)) = self.original {
             out.put_u64(micros);
             out.put_u32(version);
+        }
+        if self.asked != 0 {
+            out.put_u64(self.asked);
         }
         // No number of keys stands for: not known.
         let known = self.keys.as_ref().map(|k| k.len() as u32);
@@ -142,6 +152,7 @@ impl End {
             committed_micros: r.u64()?,
             server_id: r.u32()?,
             statement: flags & flag::STATEMENT != 0,
+            anonymous: flags & flag::ANONYMOUS != 0,
             ..End::default()
         };
         if flags & flag::FOREIGN != 0 {
@@ -151,6 +162,9 @@ impl End {
         }
         if flags & flag::ORIGINAL != 0 {
             end.original = Some((r.u64()?, r.u32()?));
+        }
+        if flags & flag::ASKED != 0 {
+            end.asked = r.u64()?;
         }
         match r.u32()? {
             u32::MAX => {}
@@ -262,12 +276,15 @@ mod tests {
                     sid: Sid([3; 16]),
                     number: 9,
                 }),
+                anonymous: false,
+                asked: 12,
                 server_id: 4,
                 statement: true,
                 keys: Some(vec![1, u64::MAX]),
             },
             End {
                 keys: Some(Vec::new()),
+                anonymous: true,
                 ..End::default()
             },
         ];

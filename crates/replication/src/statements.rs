@@ -125,10 +125,26 @@ impl sql::binary_log::BinaryLog for ServerLog {
         Box::pin(async { self.caught_up().await.map(drop) })
     }
 
+    fn ask_names(&self) -> u64 {
+        let now = self.engine.environment().clock.wall_us();
+        self.log.feed().ask_names(now.max(0) as u64)
+    }
+
+    fn forget_names(&self, number: u64) {
+        self.log.feed().forget_names(number);
+    }
+
+    fn take_names(&self, number: u64) -> GtidSet {
+        self.log.feed().take_names(number)
+    }
+
     fn wait_for(&self, set: GtidSet) -> Waiting<'_, ()> {
         Box::pin(async move {
             let done = self.log.wait_executed(&set).await;
-            done.map_err(|e| stopped(&e))
+            done.map_err(|e| stopped(&e))?;
+            // Their definitions are durable by now, and seen a moment later.
+            self.engine.definitions_seen().await;
+            Ok(())
         })
     }
 

@@ -148,6 +148,7 @@ fn a_name_of_another_server_is_kept() {
             server_id: 5,
             committed_micros: 0,
             version: 0,
+            anonymous: false,
         }));
         let database = if number == 3 { "b" } else { "a" };
         s.set_applied_database(database);

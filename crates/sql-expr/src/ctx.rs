@@ -109,8 +109,10 @@ impl std::fmt::Debug for Watcher {
 /// Facts of the connection that functions report, and who may end its statements.
 #[derive(Debug, Clone)]
 pub struct SessionFacts {
-    /// CONNECTION_ID().
+    /// The connection.
     pub connection_id: u64,
+    /// `@@pseudo_thread_id`, where it was set: the connection whose statements a client repeats.
+    pub pseudo_thread: Option<u64>,
     /// USER(): the account as the client named it, with the host it came from.
     pub user: String,
     /// CURRENT_USER(): the account it was authenticated as.
@@ -127,8 +129,10 @@ pub struct SessionFacts {
     pub found_rows: u64,
     /// ROW_COUNT().
     pub row_count: i64,
-    /// Of a session that does what another server has done: where its transaction comes from.
+    /// Where its transaction comes from: of a session that does what another server has done, or of one whose client says so (`gtid_next`).
     pub origin: Option<Origin>,
+    /// The number by which it asks what its transactions are called; 0: it does not.
+    pub names_asked: u64,
     /// The machine's time zone (`time_zone = SYSTEM`).
     pub system_zone: Zone,
     /// `@@warning_count` of the statement before.
@@ -153,6 +157,8 @@ impl Default for SessionFacts {
     fn default() -> Self {
         SessionFacts {
             connection_id: 0,
+            pseudo_thread: None,
+            names_asked: 0,
             user: String::new(),
             current_user: String::new(),
             current_role: String::new(),
@@ -172,6 +178,13 @@ impl Default for SessionFacts {
             memory: Arc::default(),
             watcher: Watcher::default(),
         }
+    }
+}
+
+impl SessionFacts {
+    /// CONNECTION_ID() and `@@pseudo_thread_id`.
+    pub fn thread(&self) -> u64 {
+        self.pseudo_thread.unwrap_or(self.connection_id)
     }
 }
 

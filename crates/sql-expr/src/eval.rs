@@ -23,6 +23,7 @@ use super::node::{AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node
 use super::sysvar;
 use super::ty::{ExprType, Shape};
 use super::val::Val;
+use crate::vars::ReadScope;
 
 /// A value that was made for this row: a large one is counted as long as the row lasts, and what was held to make it no longer.
 #[inline]
@@ -120,7 +121,12 @@ impl Expr {
                 assign(name, &v, e.ty, cx)?;
                 Ok(v)
             }
-            Node::SysVar(id, _) if id.def().live && cx.vars.live_is_behind() => {
+            // A session's own value is what it is.
+            Node::SysVar(id, scope)
+                if id.def().live
+                    && (!id.def().has_session() || *scope == Some(ReadScope::Global))
+                    && cx.vars.live_is_behind() =>
+            {
                 cx.special(Special::Variable(*id))
             }
             Node::SysVar(id, scope) => Ok(sysvar::value(*id, *scope, cx)),

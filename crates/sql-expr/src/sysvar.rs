@@ -48,7 +48,7 @@ pub(super) fn value(id: VarId, scope: Option<ReadScope>, cx: &EvalCtx<'_>) -> Va
             "timestamp" => Val::Double(cx.now_micros as f64 / 1e6),
             "warning_count" => Val::Uint(cx.facts.warning_count),
             "error_count" => Val::Uint(cx.facts.error_count),
-            "pseudo_thread_id" => Val::Uint(cx.facts.connection_id),
+            "pseudo_thread_id" => Val::Uint(cx.facts.thread()),
             _ => from_var(cx.vars.value(id)),
         };
     }

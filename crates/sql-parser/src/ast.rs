@@ -73,6 +73,15 @@ pub enum Account {
     },
 }
 
+/// `BINLOG 'events'` and `BINLOG @first, @second`: events of a binary log in Base64.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BinlogEvents {
+    /// They are here.
+    Text(Box<[u8]>),
+    /// They are in two user variables, which are empty afterwards.
+    Variables(Name, Name),
+}
+
 /// One parsed statement.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
@@ -150,6 +159,12 @@ pub enum Statement {
     /// `CREATE [OR REPLACE] SPATIAL REFERENCE SYSTEM`, `CREATE TABLESPACE`, `CREATE SERVER`,
     /// `INSTALL PLUGIN` and others that are recognised but carry no tree: the statement's first words.
     Unsupported(Box<Unsupported>),
+
+    /// A comment alone.
+    Nothing,
+
+    /// `BINLOG ...`.
+    Binlog(Box<BinlogEvents>),
 
     /// `BEGIN [WORK]` and `START TRANSACTION ...`.
     Begin(BeginTransaction),

@@ -108,7 +108,16 @@ pub fn parse_paced(
 
 fn whole(parser: &mut Parser<'_>, sql: &[u8]) -> Result<Parsed, Box<ParseError>> {
     if parser.is(T::Eof) {
-        return Err(ParseError::at(&[], 1, ParseErrorKind::EmptyQuery));
+        // As in MySQL, a comment is a statement that does nothing.
+        let comment = sql.iter().any(|b| !b.is_ascii_whitespace() && *b != 0);
+        return match comment {
+            true => Ok(Parsed {
+                statement: ast::Statement::Nothing,
+                consumed: sql.len(),
+                params: 0,
+            }),
+            false => Err(ParseError::at(&[], 1, ParseErrorKind::EmptyQuery)),
+        };
     }
     let mut statement = parser.statement()?;
     if !parser.set_vars.is_empty()

@@ -99,11 +99,26 @@ impl Parser<'_> {
             Kw::INSTALL | Kw::UNINSTALL => self.unsupported(self.tok.start, 0, 2),
             Kw::BACKUP if self.at_ahead(1, Kw::SERVER) => self.backup(),
             Kw::CLONE if self.at_ahead(1, Kw::LOCAL) => self.clone_local(),
-            Kw::BINLOG | Kw::CLONE => self.unsupported(self.tok.start, 0, 1),
+            Kw::BINLOG => self.binlog(),
+            Kw::CLONE => self.unsupported(self.tok.start, 0, 1),
             Kw::CACHE if self.at_ahead(1, Kw::INDEX) => self.unsupported(self.tok.start, 0, 2),
             Kw::IMPORT if self.at_ahead(1, Kw::TABLE) => self.unsupported(self.tok.start, 0, 2),
             _ => self.fail(),
         }
+    }
+
+    /// `BINLOG 'events'`, `BINLOG @first, @second`.
+    fn binlog(&mut self) -> R<Statement> {
+        self.bump();
+        let events = match self.is(T::At) {
+            true => {
+                let first = self.user_variable_name()?;
+                self.need(T::Comma)?;
+                BinlogEvents::Variables(first, self.user_variable_name()?)
+            }
+            false => BinlogEvents::Text(self.string()?),
+        };
+        Ok(Statement::Binlog(Box::new(events)))
     }
 
     fn query_statement(&mut self, with: Option<Box<With>>) -> R<Statement> {

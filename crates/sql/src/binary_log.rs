@@ -101,6 +101,12 @@ pub trait BinaryLog: Send + Sync {
     fn is_behind(&self) -> bool;
     /// Waits until all is shown that was committed by now.
     fn wait_shown(&self) -> Waiting<'_, ()>;
+    /// From now on what transactions are called that carry the number that this gives is kept.
+    fn ask_names(&self) -> u64;
+    /// It is kept no more.
+    fn forget_names(&self, number: u64);
+    /// What those are called that are shown and carry the number, since this was asked last.
+    fn take_names(&self, number: u64) -> GtidSet;
     /// Waits until these transactions were done.
     fn wait_for(&self, set: GtidSet) -> Waiting<'_, ()>;
     /// Changes the files.

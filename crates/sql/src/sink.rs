@@ -61,6 +61,8 @@ impl ColumnMeta {
 pub enum StateChange {
     /// The default schema is another one.
     Schema(String),
+    /// Transactions are done that are called so.
+    Gtids(String),
     /// A tracked system variable has a new value.
     Variable(String, String),
 }

@@ -8,7 +8,7 @@ use base::environment::OpenMode;
 use base::{Environment, Lsn};
 use engine::backup::{Manifest, RESTORED};
 use replication::changes::{Changes, Databases};
-use replication::derive::Settings;
+use replication::derive::{Naming, Settings};
 use replication::dump::replicas::Replicas;
 use replication::files::names::Names;
 use replication::semi_sync::Rules;
@@ -74,7 +74,11 @@ fn settings(globals: &GlobalVars, sid: Sid) -> Settings {
             true => Checksum::Crc32,
             false => Checksum::None,
         },
-        gtids: matches!(text(globals, "gtid_mode").as_str(), "ON" | "ON_PERMISSIVE"),
+        names: match text(globals, "gtid_mode").as_str() {
+            "ON" | "ON_PERMISSIVE" => Naming::All,
+            "OFF_PERMISSIVE" => Naming::Given,
+            _ => Naming::None,
+        },
         max_size: number(globals, "max_binlog_size"),
         history: number(globals, "binlog_transaction_dependency_history_size") as u32,
     }

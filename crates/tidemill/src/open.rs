@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use base::Environment;
 use engine::{Engine, EngineOptions, OpenReport};
+use replication::replica::BinlogStatements;
 use sql::{Instance, InstanceOptions};
 use sql_expr::vars::{GlobalVars, VarValue};
 use types::SqlError;
@@ -155,9 +156,11 @@ async fn instance(
         password_verifier: Some(Arc::new(is_password)),
         ..InstanceOptions::default()
     };
-    Instance::open(Arc::clone(engine), environment, Arc::new(globals), options)
+    let instance = Instance::open(Arc::clone(engine), environment, Arc::new(globals), options)
         .await
-        .map_err(OpenFailure::Sql)
+        .map_err(OpenFailure::Sql)?;
+    instance.on_row_events(Arc::new(BinlogStatements));
+    Ok(instance)
 }
 
 /// What an authentication plugin stores of a password.

@@ -62,16 +62,18 @@ pub struct Gtid {
     pub number: u64,
 }
 
-/// Where a transaction that comes from another server was committed first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Where a transaction that comes from another server was committed first, or what a client has said of its own (`gtid_next`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
     /// Its name, if it has one.
     pub gtid: Option<Gtid>,
-    /// The server's number.
+    /// It is to have none, also where transactions get names (`gtid_next = ANONYMOUS`).
+    pub anonymous: bool,
+    /// The server's number; 0: this one.
     pub server_id: u32,
     /// When, in microseconds since 1970; 0: it is not known.
     pub committed_micros: u64,
-    /// The server's version, such as 80035.
+    /// The server's version, such as 80035; 0: this one's.
     pub version: u32,
 }
 

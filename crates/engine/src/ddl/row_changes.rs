@@ -84,6 +84,9 @@ impl Engine {
             }
         }
         s.leave_group(event.as_deref());
+        if s.defines {
+            self.ddl.set_unseen();
+        }
         s.commit().await?;
         let end = self.log.end();
         self.log

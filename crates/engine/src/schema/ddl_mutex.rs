@@ -10,6 +10,9 @@ use std::sync::{Arc, OnceLock};
 #[derive(Default)]
 pub(crate) struct DdlState {
     busy: AtomicBool,
+    /// A change of definitions is being committed, or is, and sessions do not see it yet.
+    unseen: AtomicBool,
+    pub(crate) seen: Event,
     pub(crate) freed: Event,
     table: OnceLock<Arc<Table>>,
     /// Next table id.
@@ -19,6 +22,22 @@ pub(crate) struct DdlState {
 }
 
 impl DdlState {
+    /// A change of definitions is about to be committed.
+    pub(crate) fn set_unseen(&self) {
+        self.unseen.store(true, Ordering::Release);
+    }
+
+    /// Sessions see what was committed.
+    pub(crate) fn set_seen(&self) {
+        if self.unseen.swap(false, Ordering::AcqRel) {
+            self.seen.fire();
+        }
+    }
+
+    pub(crate) fn is_unseen(&self) -> bool {
+        self.unseen.load(Ordering::Acquire)
+    }
+
     /// The table that holds the definitions.
     pub(crate) fn catalog_table(&self) -> Option<Arc<Table>> {
         self.table.get().cloned()
@@ -56,6 +75,7 @@ impl DdlState {
 
 impl Drop for DdlGuard<'_> {
     fn drop(&mut self) {
+        self.0.set_seen();
         self.0.busy.store(false, Ordering::Release);
         self.0.freed.fire();
     }

@@ -69,6 +69,8 @@ impl Databases {
 struct Transaction {
     keys: Keys,
     origin: Option<Origin>,
+    /// Who waits to hear its name.
+    asked: u64,
     /// The rows' event that was appended last.
     rows: Option<Open>,
 }
@@ -106,7 +108,9 @@ impl GroupEnd for Ending {
     fn end(&self, facts: Option<Box<dyn Any + Send + Sync>>, wall_us: i64, out: &mut Vec<u8>) {
         let transaction = facts.and_then(|f| f.downcast::<Transaction>().ok());
         let origin = transaction.as_ref().and_then(|t| t.origin);
+        let asked = transaction.as_ref().map_or(0, |t| t.asked);
         let end = End {
+            asked,
             keys: transaction.and_then(|t| t.keys.into_hashes()),
             ..End::of(wall_us as u64, origin)
         };
@@ -141,7 +145,7 @@ impl ChangeLog for Changes {
         let mapped = Mapped::of(table).ok_or_else(|| not_kept(table))?;
         let len = s.events_len();
         let mut transaction = transaction_of(s);
-        transaction.origin = told.origin();
+        (transaction.origin, transaction.asked) = (told.origin(), told.asked());
         let kept = row(s, &mut transaction, told, mapped, (before, after));
         let kept = kept.inspect_err(|()| s.cut_events(len));
         if kept.is_ok() {
@@ -162,7 +166,7 @@ impl ChangeLog for Changes {
 
     fn nothing(&self, s: &mut Session, told: &Told<'_>) {
         let mut transaction = transaction_of(s);
-        transaction.origin = told.origin();
+        (transaction.origin, transaction.asked) = (told.origin(), told.asked());
         statement::begin(s, told);
         *s.group_facts() = Some(transaction);
     }

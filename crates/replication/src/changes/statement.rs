@@ -66,6 +66,7 @@ pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
     });
     let end = End {
         statement: true,
+        asked: told.asked(),
         ..End::of(told.now_micros() as u64, told.origin())
     };
     end.put(&mut out);

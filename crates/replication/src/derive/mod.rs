@@ -13,7 +13,7 @@
 pub mod dependencies;
 pub mod state;
 
-pub use state::{Settings, State};
+pub use state::{Naming, Settings, State};
 
 use crate::group::{End, Next, Parts};
 use types::gtid::Gtid;
@@ -41,6 +41,8 @@ pub struct Made {
     pub gtid: Option<Gtid>,
     /// Bytes of all its events.
     pub length: u64,
+    /// Who waits to hear its name; 0: nobody.
+    pub asked: u64,
 }
 
 /// Appends the events of one group to `out`: what `state` said it was, behind what it says is there. The state is then that behind the group.
@@ -142,6 +144,7 @@ pub struct Making {
     gtid: Option<Gtid>,
     /// Bytes of all its events.
     length: u64,
+    asked: u64,
     txid: u64,
     statement: bool,
     /// The time of its first and last event.
@@ -154,13 +157,19 @@ impl Making {
     /// Appends what stands in front of its own events.
     pub fn begin(state: &mut State, group: &Measured, txid: u64, out: &mut Vec<u8>) -> Making {
         let end = &group.end;
-        let gtid = state.name(end.gtid);
+        let gtid = match end.anonymous {
+            true => None,
+            false => state.name(end.gtid),
+        };
         let (last_committed, sequence_number) = state
             .dependencies
             .next(end.keys.as_deref(), state.settings.history as usize);
-        let (original_micros, original_version) = end
-            .original
-            .unwrap_or((end.committed_micros, state.settings.version));
+        let own = state.settings.version;
+        let (original_micros, original_version) = match end.original {
+            Some((micros, 0)) => (micros, own),
+            Some(original) => original,
+            None => (end.committed_micros, own),
+        };
         let mut transaction = Transaction {
             gtid,
             statements: end.statement,
@@ -170,7 +179,7 @@ impl Making {
             immediate_commit_micros: end.committed_micros,
             length: 0,
             original_version,
-            immediate_version: state.settings.version,
+            immediate_version: own,
         };
         let mut place = Place::of(state);
         if end.server_id != 0 {
@@ -194,6 +203,7 @@ impl Making {
             place,
             gtid,
             length: transaction.length,
+            asked: end.asked,
             txid,
             statement: end.statement,
             seconds,
@@ -238,6 +248,7 @@ impl Making {
         Ok(Made {
             gtid: self.gtid,
             length: self.length,
+            asked: self.asked,
         })
     }
 }

@@ -29,12 +29,23 @@ pub struct Settings {
     pub version_text: String,
     /// What stands behind each event.
     pub checksum: Checksum,
-    /// Transactions get names.
-    pub gtids: bool,
+    /// Which transactions have names (`gtid_mode`).
+    pub names: Naming,
     /// A file that has so many bytes is followed by the next.
     pub max_size: u64,
     /// So many keys are kept in mind.
     pub history: u32,
+}
+
+/// Which transactions have names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// None.
+    None,
+    /// Those that were given one, by another server or by a client (OFF_PERMISSIVE).
+    Given,
+    /// All that are not to have none (ON_PERMISSIVE and ON).
+    All,
 }
 
 /// What was begun and has to be ended after a crash.
@@ -96,12 +107,15 @@ impl State {
 
     /// What the next transaction is called, which has `foreign` as its name where another server has given it one.
     pub fn name(&self, foreign: Option<Gtid>) -> Option<Gtid> {
-        if !self.settings.gtids {
+        if self.settings.names == Naming::None {
             return None;
         }
         // A name that is taken would make others leave the transaction out.
         if let Some(gtid) = foreign.filter(|g| !self.executed.has(*g)) {
             return Some(gtid);
+        }
+        if foreign.is_none() && self.settings.names == Naming::Given {
+            return None;
         }
         let sid = self.settings.sid;
         let number = self.executed.next_free(sid);
@@ -119,7 +133,11 @@ impl State {
         out.put_u32(s.version);
         out.put_lenenc_bytes(s.version_text.as_bytes());
         out.put_u8(s.checksum.code());
-        out.put_u8(u8::from(s.gtids));
+        out.put_u8(match s.names {
+            Naming::None => 0,
+            Naming::All => 1,
+            Naming::Given => 2,
+        });
         out.put_u64(s.max_size);
         out.put_u32(s.history);
         out.put_u32(self.file);
@@ -160,7 +178,11 @@ impl State {
             version: r.u32()?,
             version_text: String::from_utf8_lossy(r.lenenc_bytes()?).into_owned(),
             checksum: Checksum::by_code(r.u8()?).ok_or(ProtocolError::Malformed)?,
-            gtids: r.u8()? != 0,
+            names: match r.u8()? {
+                0 => Naming::None,
+                2 => Naming::Given,
+                _ => Naming::All,
+            },
             max_size: r.u64()?,
             history: r.u32()?,
         };

@@ -14,7 +14,7 @@ pub(crate) fn settings() -> Settings {
         version: 80041,
         version_text: "8.0.41-test".to_owned(),
         checksum: Checksum::Crc32,
-        gtids: true,
+        names: Naming::All,
         max_size: 1 << 20,
         history: 100,
     }
@@ -154,7 +154,7 @@ fn the_length_of_a_transaction_counts_its_own_field() {
 #[test]
 fn without_gtids_transactions_are_anonymous() {
     let (mut state, mut out) = started(Settings {
-        gtids: false,
+        names: Naming::None,
         ..settings()
     });
     let before = out.len();

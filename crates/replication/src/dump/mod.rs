@@ -7,7 +7,7 @@
 
 pub mod replicas;
 
-use crate::derive::FIRST_POSITION;
+use crate::derive::{FIRST_POSITION, Naming};
 use crate::files::read::{EventReader, Head, read_head};
 use crate::semi_sync::{Member, NotSent, Place};
 use crate::service::BinaryLog;
@@ -460,7 +460,7 @@ fn find_file(log: &BinaryLog, view: &View, name: &str) -> Result<u32, SqlError> 
 
 /// The last file before which nothing was done that is not in the set.
 fn find_by_gtids(log: &BinaryLog, view: &View, set: &GtidSet) -> Result<u32, SqlError> {
-    if !view.settings.gtids {
+    if view.settings.names != Naming::All {
         return Err(fatal(
             "The replication sender thread cannot start in AUTO_POSITION mode: this server has GTID_MODE = OFF instead of ON.",
         ));

@@ -4,7 +4,7 @@ use super::names::Names;
 use super::read::{EventReader, read_head};
 use super::store::Store;
 use crate::derive::tests::{end, group, settings};
-use crate::derive::{FIRST_POSITION, Settings};
+use crate::derive::{FIRST_POSITION, Naming, Settings};
 use crate::group::End;
 use base::Lsn;
 use base::SplitMix64 as Rng;
@@ -323,7 +323,7 @@ fn script(rng: &mut Rng, groups: usize, others: bool) -> Vec<Act> {
                 server_id += 1;
                 acts.push(Act::Set(Settings {
                     server_id,
-                    gtids: rng.below(2) == 0,
+                    names: [Naming::None, Naming::Given, Naming::All][rng.below(3) as usize],
                     checksum: match rng.below(2) {
                         0 => Checksum::None,
                         _ => Checksum::Crc32,

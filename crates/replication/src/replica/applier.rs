@@ -246,6 +246,7 @@ impl Applier<'_> {
                 };
                 self.session.set_applied_origin(Some(Origin {
                     gtid: t.gtid,
+                    anonymous: false,
                     server_id: header.server_id,
                     committed_micros: t.original_commit_micros,
                     version: t.original_version,
@@ -260,10 +261,8 @@ impl Applier<'_> {
                     ..Group::default()
                 };
                 self.session.set_applied_origin(Some(Origin {
-                    gtid: None,
                     server_id: header.server_id,
-                    committed_micros: 0,
-                    version: 0,
+                    ..Origin::default()
                 }));
                 self.begin_group(header)?;
                 match g.branch {
@@ -498,7 +497,6 @@ impl Applier<'_> {
         self.group.changed = true;
         let (shared, crew) = (self.shared, self.lane.as_ref().map(|l| l.crew));
         let at = &mut At {
-            shared,
             is_to_end: &|| match crew {
                 Some(crew) => crew.has_ended(),
                 None => shared.queue.is_taking_stopped(),

@@ -19,6 +19,7 @@
 //! | `filter` | what is left out, and what is done in another database |
 //! | `convert` | columns of the source as columns here |
 //! | `statement`, `payload`, `row_events`, `applier` | from the queue to tables; `stopped`: why not |
+//! | `binlog_statement` | events of rows that a client has from a binary log |
 //! | `run` | the applier's thread: alone, or at the head of several |
 //! | `begin`, `kinds` | what is looked at before a transaction begins; what events and errors are |
 //! | `schedule`, `leader`, `crew`, `worker`, `lane` | several at once: what goes beside what, who hands out, what they share, who applies |
@@ -28,6 +29,7 @@
 mod acknowledgement;
 mod applier;
 mod begin;
+mod binlog_statement;
 mod catalog;
 mod convert;
 mod crew;
@@ -68,6 +70,7 @@ use types::error::codes;
 use types::{Level, SqlError, Warning};
 
 use crate::semi_sync::on_or_off;
+pub use binlog_statement::BinlogStatements;
 use filter::{Filters, Rules};
 use place::Place;
 use source::Source;

@@ -16,7 +16,6 @@ use sql::context::replica::LogPlace;
 
 use super::convert::{Allowed, Mapping};
 use super::filter::Filters;
-use super::state::Shared;
 use super::statement::Setter;
 use super::stopped::Stopped;
 
@@ -108,9 +107,8 @@ fn table_id(body: &[u8]) -> Option<u64> {
 
 /// What rows are applied with.
 pub(super) struct At<'a> {
-    pub shared: &'a Shared,
     /// Whether it is to be left half done.
-    pub is_to_end: &'a dyn Fn() -> bool,
+    pub is_to_end: &'a (dyn Fn() -> bool + Sync),
     pub session: &'a mut Session,
     pub setter: &'a mut Setter,
     /// What the events' writer is.
@@ -179,18 +177,16 @@ impl RowEvents {
             let Some(table) = self.tables.get(name) else {
                 return Ok(());
             };
-            let allowed = at.shared.text_variable("replica_type_conversions");
+            let allowed = at.session.instance().globals();
+            let allowed = allowed.value_by_name("replica_type_conversions");
+            let allowed = allowed.as_ref().and_then(|v| v.as_str()).unwrap_or("");
             let mysql = at.format.is_some_and(says_signs);
             let said = map
                 .columns
                 .iter()
                 .any(|c| c.unsigned || c.collation.is_some());
-            let mapping = Mapping::new(
-                map,
-                &table.table().def,
-                Allowed::of(&allowed),
-                mysql || said,
-            )?;
+            let mapping =
+                Mapping::new(map, &table.table().def, Allowed::of(allowed), mysql || said)?;
             let columns = announced.map.columns.iter_mut();
             for (c, unsigned) in columns.zip(&mapping.unsigned) {
                 c.unsigned = *unsigned;

@@ -52,6 +52,7 @@ pub(super) fn classify(statement: &Statement) -> Class {
         | Statement::RollbackTo(_)
         | Statement::ReleaseSavepoint(_)
         | Statement::Set(_)
+        | Statement::Nothing
         | Statement::Use(_) => Class::Session,
         Statement::CreateTable(t) if t.temporary => Class::Session,
         Statement::DropTable(t) if t.temporary => Class::Session,

@@ -7,8 +7,9 @@ use crate::files::store::{LogFile, Store};
 use crate::semi_sync::{Place, SemiSync};
 use base::lock::Mutex;
 use base::{Event, Lsn};
+use std::collections::HashMap;
 use std::sync::Arc;
-use types::gtid::GtidSet;
+use types::gtid::{Gtid, GtidSet};
 
 /// How the worker is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,9 +58,17 @@ impl View {
     }
 }
 
+/// Who has asked what transactions are called. Numbers of before a crash are in the log, and nobody's: they begin with the time of the start.
+#[derive(Default)]
+struct Asked {
+    last: u64,
+    names: HashMap<u64, GtidSet>,
+}
+
 /// See the module.
 pub struct Feed {
     view: Mutex<View>,
+    asked: Mutex<Asked>,
     moved: Event,
     semi_sync: Arc<SemiSync>,
 }
@@ -78,6 +87,7 @@ impl Feed {
                 settings: store.state().settings.clone(),
                 health: Health::Runs,
             }),
+            asked: Mutex::default(),
             moved: Event::new(),
             semi_sync,
         }
@@ -91,6 +101,37 @@ impl Feed {
     /// Waits until `ready` gives something; it is asked whenever something has changed.
     pub async fn wait_for<R>(&self, mut ready: impl FnMut(&View) -> Option<R>) -> R {
         self.moved.wait_for(|| self.with(&mut ready)).await
+    }
+
+    /// From now on the names of transactions that carry the number that is given here are kept. `now`: microseconds since 1970.
+    pub fn ask_names(&self, now: u64) -> u64 {
+        let mut asked = self.asked.lock();
+        asked.last = asked.last.max(now).saturating_add(1);
+        let number = asked.last;
+        asked.names.insert(number, GtidSet::new());
+        number
+    }
+
+    /// They are kept no more.
+    pub fn forget_names(&self, number: u64) {
+        self.asked.lock().names.remove(&number);
+    }
+
+    /// The names of those that were shown since this was asked last.
+    pub fn take_names(&self, number: u64) -> GtidSet {
+        let mut asked = self.asked.lock();
+        asked
+            .names
+            .get_mut(&number)
+            .map(std::mem::take)
+            .unwrap_or_default()
+    }
+
+    /// A transaction that carries a number is called so.
+    pub(super) fn name(&self, number: u64, gtid: Gtid) {
+        if let Some(names) = self.asked.lock().names.get_mut(&number) {
+            names.add(gtid);
+        }
     }
 
     /// Wakes all who wait, to look again at what is theirs.

@@ -213,18 +213,23 @@ impl<S: GroupSource> Worker<S> {
 
     async fn group(&mut self, g: Group) -> Result<(), String> {
         self.past_start(g.commit).await?;
-        match g.items {
+        let made = match g.items {
             Items::Whole(bytes) => {
                 let put = self.store.put(&bytes, g.txid, g.commit, g.resume);
-                put.map_err(|e| e.to_string())?;
+                put.map_err(|e| e.to_string())?
             }
+            Items::InParts(_) if self.store.passes(g.commit, g.resume) => None,
             Items::InParts(parts) => {
-                if !self.store.passes(g.commit, g.resume) {
-                    let made = self.put_in_parts(&*parts, g.txid).await?;
-                    let ended = self.store.end_parts(made, g.commit, g.resume);
-                    ended.map_err(|e| e.to_string())?;
-                }
+                let made = self.put_in_parts(&*parts, g.txid).await?;
+                let ended = self.store.end_parts(made, g.commit, g.resume);
+                Some(ended.map_err(|e| e.to_string())?)
             }
+        };
+        if let Some(made) = made
+            && made.asked != 0
+            && let Some(gtid) = made.gtid
+        {
+            self.feed.name(made.asked, gtid);
         }
         self.ends = self.end();
         if self.store.is_full() {

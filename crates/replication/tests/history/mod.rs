@@ -11,7 +11,7 @@ use base::mem::{MemDisk, environment};
 use base::{Lsn, SplitMix64, block_on};
 use engine::{Engine, EngineOptions, Interrupt, PagerOptions};
 use replication::changes::Changes;
-use replication::derive::{Making, Measure, Settings, State, put_group, put_head};
+use replication::derive::{Making, Measure, Naming, Settings, State, put_group, put_head};
 use replication::source::{EngineSource, GroupSource, Items, ReadParts};
 use sql::sink::Collector;
 use sql::{Instance, InstanceOptions, Session};
@@ -165,7 +165,7 @@ impl History {
             version: 80_041,
             version_text: "8.0.41".to_owned(),
             checksum: Checksum::Crc32,
-            gtids: true,
+            names: Naming::All,
             max_size: u64::MAX,
             history: 25_000,
         };

@@ -42,7 +42,7 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("release_all_locks", 0, 0, infer_uint, release_all_locks).waits(),
     def("is_free_lock", 1, 1, int_or_null::<1>, is_free_lock).waits(),
     def("is_used_lock", 1, 1, infer_uint_or_null, is_used_lock).waits(),
-    def("ps_current_thread_id", 0, 0, infer_uint, connection_id).per_statement(),
+    def("ps_current_thread_id", 0, 0, infer_uint, thread_id).per_statement(),
     def("ps_thread_id", 1, 1, infer_uint_or_null, ps_thread_id).per_statement(),
 ];
 
@@ -92,8 +92,12 @@ fn infer_uint_or_null(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
     Ok(ExprType::uint(21, true))
 }
 
-fn connection_id(a: Args<'_>) -> Out<'_> {
+fn thread_id(a: Args<'_>) -> Out<'_> {
     Ok(Val::Uint(a.cx.facts.connection_id))
+}
+
+fn connection_id(a: Args<'_>) -> Out<'_> {
+    Ok(Val::Uint(a.cx.facts.thread()))
 }
 
 fn ps_thread_id(a: Args<'_>) -> Out<'_> {

@@ -122,7 +122,7 @@ pub(super) const REPLICATION: &[VarDef] = &[
     text("gtid_executed", Global, "").ro().live(),
     uint("gtid_executed_compression_period", Global, 0, 0, U32).inert(),
     text("gtid_next", Session, "AUTOMATIC"),
-    text("gtid_owned", Both, "").ro(),
+    text("gtid_owned", Both, "").ro().live(),
     text("gtid_purged", Global, "").live(),
     word(
         "session_track_gtids",

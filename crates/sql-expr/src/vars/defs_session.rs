@@ -333,6 +333,14 @@ pub(super) const SESSION: &[VarDef] = &[
     uint("warning_count", Session, 0, 0, U64).ro().computed(),
     uint("error_count", Session, 0, 0, U64).ro().computed(),
     uint("pseudo_thread_id", Session, 0, 0, U64).computed(),
+    // What MariaDB's program sets that prints a binary log; all of it is so here.
+    flag("check_constraint_checks", Session, true)
+        .fixed()
+        .hidden(),
+    flag("system_versioning_insert_history", Session, false)
+        .fixed()
+        .hidden(),
+    flag("sql_if_exists", Session, false).fixed().hidden(),
     flag("pseudo_slave_mode", Session, false),
     flag("pseudo_replica_mode", Session, false),
     uint("rand_seed1", Session, 0, 0, U32),

@@ -33,7 +33,7 @@ pub use hintable::is_hintable;
 pub use hot::{GlobalHot, SessionHot};
 pub use persistable::is_persistable;
 pub use registry::{VarId, all, count, lookup, lookup_option};
-pub use restricted::is_restricted;
+pub use restricted::{is_of_appliers, is_restricted};
 pub use sql_mode::SqlMode;
 pub use status::{StatusRegistry, StatusSource, StatusValue};
 pub use store::{GlobalVars, Kept, LiveVars, ReadScope, SessionVars};

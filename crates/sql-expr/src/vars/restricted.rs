@@ -49,6 +49,21 @@ pub fn is_restricted(name: &str) -> bool {
         .is_ok()
 }
 
+/// Those of them that REPLICATION_APPLIER lets a session set too: what a client says that repeats a binary log.
+const OF_APPLIERS: &[&str] = &[
+    "gtid_next",
+    "immediate_server_version",
+    "original_commit_timestamp",
+    "original_server_version",
+    "pseudo_replica_mode",
+    "pseudo_slave_mode",
+];
+
+/// Whether the privilege of appliers is enough to set a variable.
+pub fn is_of_appliers(name: &str) -> bool {
+    OF_APPLIERS.iter().any(|n| n.eq_ignore_ascii_case(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -65,10 +65,20 @@ fn text_behind_the_statement_is_part_of_the_quote() {
 
 #[test]
 fn nothing_is_an_empty_query() {
-    for sql in ["", "  \n", "-- x", "/* x */", "/*!99999 x */", "\0"] {
+    for sql in ["", "  \n", "\0"] {
         let e = error(sql);
         assert_eq!((e.code(), e.sqlstate()), (1065, "42000"), "{sql:?}");
         assert_eq!(e.to_string(), "Query was empty");
+    }
+}
+
+#[test]
+fn a_comment_is_a_statement_that_does_nothing() {
+    for sql in ["-- x", "# x\n", " /* x */ ", "/*!99999 x */", "/*!*/"] {
+        let options = Options::default();
+        let parsed = crate::parse(sql.as_bytes(), &options).expect(sql);
+        assert_eq!(parsed.statement, Statement::Nothing, "{sql:?}");
+        assert_eq!(parsed.consumed, sql.len());
     }
 }
 

@@ -25,6 +25,13 @@ pub const SESSION_VARIABLES: &[Right] = &[
     Dynamic("SYSTEM_VARIABLES_ADMIN"),
     Dynamic("SESSION_VARIABLES_ADMIN"),
 ];
+/// SET SESSION of what a client says that repeats a binary log.
+pub const APPLIER_VARIABLES: &[Right] = &[
+    Static(Priv::Super),
+    Dynamic("SYSTEM_VARIABLES_ADMIN"),
+    Dynamic("SESSION_VARIABLES_ADMIN"),
+    Dynamic("REPLICATION_APPLIER"),
+];
 /// KILL of somebody else's connection, a connection beyond `max_connections`, writing while `read_only` is on.
 pub const CONNECTIONS: &[Right] = &[Static(Priv::Super), Dynamic("CONNECTION_ADMIN")];
 /// A stored object that runs as somebody else.
@@ -43,6 +50,11 @@ const PROCESS: &[Right] = &[Static(Priv::Process)];
 const BACKUP: &[Right] = &[Dynamic("BACKUP_ADMIN")];
 const XA_RECOVER: &[Right] = &[Dynamic("XA_RECOVER_ADMIN")];
 const BINARY_LOG: &[Right] = &[Static(Priv::Super), Dynamic("BINLOG_ADMIN")];
+const ROW_EVENTS: &[Right] = &[
+    Static(Priv::Super),
+    Dynamic("BINLOG_ADMIN"),
+    Dynamic("REPLICATION_APPLIER"),
+];
 const LOG_POSITIONS: &[Right] = &[Static(Priv::Super), Static(Priv::ReplicationClient)];
 const LOG_EVENTS: &[Right] = &[Static(Priv::ReplicationSlave)];
 const REPLICATION: &[Right] = &[Static(Priv::Super), Dynamic("REPLICATION_SLAVE_ADMIN")];
@@ -191,7 +203,7 @@ impl Collector<'_> {
             | Statement::RollbackTo(_) | Statement::ReleaseSavepoint(_) | Statement::UnlockTables
             | Statement::Prepare { .. } | Statement::Execute { .. } | Statement::Deallocate(_)
             | Statement::Signal(_) | Statement::Resignal(_) | Statement::GetDiagnostics(_)
-            | Statement::Help(_) | Statement::SetRole(_) => Ok(()),
+            | Statement::Help(_) | Statement::SetRole(_) | Statement::Nothing => Ok(()),
             // Refused for everybody.
             Statement::Unsupported(_) => Ok(()),
             // Who may be killed depends on whose connection it is: `session::kill`.
@@ -227,6 +239,8 @@ impl Collector<'_> {
                 self.on_table(&name, if *install { INSERT } else { PrivSet::of(Priv::Delete) })
             }
             Statement::PurgeLogs(_) => self.one_of(BINARY_LOG),
+            // What its events change is checked against the tables, as each is planned.
+            Statement::Binlog(_) => self.one_of(ROW_EVENTS),
             Statement::ReplicaControl(_) | Statement::ChangeReplication(_) => self.one_of(REPLICATION),
             Statement::TableMaintenance(m) => {
                 let needed = match m.verb {
@@ -448,6 +462,9 @@ impl Collector<'_> {
                 Some(VarScope::PersistOnly) => {
                     self.one_of(SYSTEM_VARIABLES)?;
                     self.one_of(PERSIST_ONLY)
+                }
+                None | Some(VarScope::Session) if sql_expr::vars::is_of_appliers(name) => {
+                    self.one_of(APPLIER_VARIABLES)
                 }
                 None | Some(VarScope::Session) if sql_expr::vars::is_restricted(name) => {
                     self.one_of(SESSION_VARIABLES)

@@ -5,6 +5,7 @@
 
 pub mod accounts;
 mod backup;
+mod binlog;
 pub mod ddl;
 mod flush;
 mod handler;

@@ -96,6 +96,11 @@ impl Session {
                 if name.eq_ignore_ascii_case("gtid_purged") {
                     return self.set_gtid_purged(*scope, input).await;
                 }
+                if name.eq_ignore_ascii_case("gtid_next")
+                    && matches!(scope, None | Some(VarScope::Session))
+                {
+                    return self.set_gtid_next(input).await;
+                }
                 if name.eq_ignore_ascii_case("gtid_mode") && *scope == Some(VarScope::Global) {
                     self.check_gtid_mode(input)?;
                 }
@@ -157,7 +162,12 @@ impl Session {
         let Ok((to, _)) = globals.checked(id, input, self.vars.hot().sql_mode) else {
             return Ok(());
         };
+        let owned = !self.instance.owned_gtids.is_empty();
         match globals.value(id).as_u64().abs_diff(to.as_u64()) {
+            1 if to.as_u64() == 0 && owned => Err(SqlError::new(
+                codes::ER_CANT_SET_GTID_MODE,
+                "SET @@GLOBAL.GTID_MODE = OFF is not allowed because there are ongoing transactions that have a GTID.",
+            )),
             0 | 1 => Ok(()),
             _ => Err(SqlError::fixed(
                 codes::ER_GTID_MODE_CAN_ONLY_CHANGE_ONE_STEP_AT_A_TIME,
@@ -194,6 +204,9 @@ impl Session {
                 text,
             ))
         };
+        if self.instance.owned_gtids.meets(&set) {
+            return refused("the new value must not overlap with @@GLOBAL.GTID_OWNED");
+        }
         let mut added = set.clone();
         if plus {
             if executed.meets(&set) {

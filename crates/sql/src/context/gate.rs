@@ -15,6 +15,8 @@ pub(crate) struct Gate {
     /// The password has expired: nothing but a new one is accepted.
     pub(crate) expired: bool,
     pub(crate) limits: Limits,
+    /// Its client has said what its transactions are called (`gtid_next`).
+    pub(crate) named: bool,
     /// The session's part in what its account uses; while it is here it counts as a connection.
     pub(crate) usage: Option<Usage>,
 }
@@ -25,6 +27,7 @@ impl Gate {
         Gate {
             expired: login.expired,
             limits: Limits::default(),
+            named: false,
             usage: Some(login.usage),
         }
     }
@@ -32,7 +35,7 @@ impl Gate {
     /// Whether statements have to be admitted.
     #[inline]
     pub(crate) fn is_shut(&self) -> bool {
-        self.expired || self.limits.questions != 0 || self.limits.updates != 0
+        self.expired || self.named || self.limits.questions != 0 || self.limits.updates != 0
     }
 
     /// Refuses whatever is no statement while the password is an expired one.

@@ -14,6 +14,8 @@ use types::SqlError;
 use super::change_log::ChangeLog;
 use super::com::COM_NAMES;
 use super::deadlocks::Deadlocks;
+use super::events::RowEvents;
+use super::gtid::OwnedGtids;
 use super::persisted::PersistedStore;
 use super::process::ProcessList;
 use super::replica::Replica;
@@ -80,6 +82,10 @@ pub struct Instance {
     /// Set by a server that speaks TLS.
     pub(crate) tls_reload: OnceLock<TlsReload>,
     pub(crate) binary_log: OnceLock<Arc<dyn BinaryLog>>,
+    /// The names of transactions that sessions are at work on.
+    pub(crate) owned_gtids: Arc<OwnedGtids>,
+    /// What carries BINLOG statements out.
+    pub(crate) row_events: OnceLock<Arc<dyn RowEvents>>,
     /// Where changes are kept for the binary log.
     pub(super) change_log: OnceLock<Arc<dyn ChangeLog>>,
     /// Where SET PERSIST keeps values: set by a server.
@@ -89,13 +95,14 @@ pub struct Instance {
 }
 
 /// The variables that say what was done.
-struct GtidVars(Arc<dyn BinaryLog>);
+struct GtidVars(Arc<dyn BinaryLog>, Arc<OwnedGtids>);
 
 impl LiveVars for GtidVars {
     fn value(&self, name: &str) -> Option<VarValue> {
         let set = match name {
             "gtid_executed" => self.0.executed(),
             "gtid_purged" => self.0.purged(),
+            "gtid_owned" => return Some(VarValue::Text(self.1.shown().into())),
             _ => return None,
         };
         Some(VarValue::Text(set.to_string().into()))
@@ -162,6 +169,8 @@ impl Instance {
             persisted: OnceLock::new(),
             binary_log: OnceLock::new(),
             change_log: OnceLock::new(),
+            owned_gtids: Arc::default(),
+            row_events: OnceLock::new(),
             replica: OnceLock::new(),
             memory: Arc::default(),
             deadlocks: Deadlocks::default(),
@@ -280,8 +289,16 @@ impl Instance {
 
     /// Joins the binary log to what statements say of it. The first call counts.
     pub fn set_binary_log(&self, log: Arc<dyn BinaryLog>) {
-        self.globals.set_live(Box::new(GtidVars(log.clone())));
+        self.globals.set_live(Box::new(GtidVars(
+            log.clone(),
+            Arc::clone(&self.owned_gtids),
+        )));
         let _second = self.binary_log.set(log);
+    }
+
+    /// Says what carries BINLOG statements out; without it they are refused. The first call counts.
+    pub fn on_row_events(&self, events: Arc<dyn RowEvents>) {
+        let _second = self.row_events.set(events);
     }
 
     /// The binary log, where it is on.

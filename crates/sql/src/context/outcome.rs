@@ -1,15 +1,14 @@
 //! How a statement begins and ends for its session, whatever it is: counters, diagnostics, and what the client is told of its outcome.
 
 use std::future::poll_fn;
-use std::sync::atomic::Ordering;
 use std::task::Poll;
 
-use base::Lsn;
 use types::error::codes;
 use types::{Level, SqlError, Warning};
 
 use super::Session;
 use super::com::Com;
+use super::gtid::Left;
 use crate::exec::unless_killed;
 use crate::sink::{Done, ResultSink};
 use sql_expr::memory::Account;
@@ -55,6 +54,26 @@ impl Session {
         log.is_some_and(|log| log.asks_replicas())
     }
 
+    /// What is left to do when a statement is over and before its client hears of it: what its transaction was called, and which replicas have it.
+    ///
+    /// # Errors
+    /// Those of the outcome, and what keeping a name fails with; 1317, where the connection was killed.
+    pub(crate) async fn settle(
+        &mut self,
+        mut outcome: Result<Done, SqlError>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let mut left = self.take_left();
+        if self.gate.named {
+            outcome = Box::pin(self.end_named(outcome, &mut left)).await;
+        }
+        if self.tells_gtids() && outcome.is_ok() {
+            Box::pin(self.tell_gtids(left)).await;
+        }
+        let waited = self.wait_acknowledged(left, sink).await;
+        outcome.and_then(|done| waited.map(|()| done))
+    }
+
     /// Waits until what the statement has committed is on as many replicas as semi-sync wants. Its locks are free by then, and others see it:
     /// only the answer waits. KILL, the client's going and the server's end are the end of that. The transaction stays committed: after KILL QUERY a
     /// warning says so. A connection that is to end gets no OK, since nobody knows whether what it has committed will last.
@@ -62,29 +81,27 @@ impl Session {
     /// # Errors
     /// 1317, where the connection was killed.
     #[inline]
-    pub(crate) async fn wait_acknowledged(
+    async fn wait_acknowledged(
         &mut self,
+        left: Left,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
-        let own = self.engine.take_group_end();
-        let told = self.left_group.swap(false, Ordering::Relaxed);
-        if (own.is_none() && !told) || self.applier || !self.asks_replicas() {
+        if left.is_nothing() || self.applier || !self.asks_replicas() {
             return Ok(());
         }
         // In a box, as it is rare.
-        Box::pin(self.wait_for_replicas(own, told, sink)).await
+        Box::pin(self.wait_for_replicas(left, sink)).await
     }
 
     async fn wait_for_replicas(
         &mut self,
-        own: Lsn,
-        told: bool,
+        left: Left,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
         // A change of definitions is committed by a session of its own.
-        let lsn = match told {
-            true => own.max(self.instance.engine.groups_committed()),
-            false => own,
+        let lsn = match left.told {
+            true => left.own.max(self.instance.engine.groups_committed()),
+            false => left.own,
         };
         let Some(log) = self.instance.binary_log.get().cloned() else {
             return Ok(());

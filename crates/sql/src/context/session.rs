@@ -25,8 +25,10 @@ use sql_expr::{SessionFacts, UserVars};
 use super::before::Before;
 use super::com::Com;
 use super::diagnostics::Diagnostics;
+use super::events::Replayed;
 use super::facts;
 use super::gate::Gate;
+use super::gtid::Gtids;
 use super::handlers::Handlers;
 use super::instance::Instance;
 use super::prepared::{Prepared, PreparedStatements};
@@ -110,6 +112,10 @@ pub struct Session {
     pub(crate) transport: Option<Arc<PeerTls>>,
     /// For the transaction's savepoints.
     pub(crate) savepoints: Charge,
+    /// What its transactions are called.
+    pub(crate) gtids: Gtids,
+    /// What BINLOG statements have announced.
+    pub(crate) replayed: Replayed,
     /// A statement has left a group that no session of its own has committed.
     pub(crate) left_group: AtomicBool,
     /// It does what another server's binary log says: a server that is read-only for others is not for it.
@@ -202,6 +208,8 @@ impl Session {
             fixed_timestamp: None,
             transport: None,
             savepoints: Charge::to(&memory),
+            gtids: Gtids::default(),
+            replayed: Replayed::default(),
             left_group: AtomicBool::new(false),
             applier: false,
             instance: Arc::clone(instance),
@@ -390,6 +398,8 @@ impl Session {
         self.handlers.close_all();
         self.engine.release_locks();
         self.changes.clear();
+        self.forget_gtids();
+        self.replayed = Replayed::default();
         self.obey_variables();
     }
 
@@ -444,6 +454,7 @@ impl Session {
         self.become_account(account);
         self.activate_roles(self.login_roles());
         self.process.set_db(None);
+        self.obey_tracker();
     }
 
     /// Makes the database that a login asks for the default one: also where nothing but a new password is accepted.

@@ -2,6 +2,7 @@
 //! is asked elsewhere.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::Session;
 use crate::access::statement::CONNECTIONS;
@@ -55,6 +56,40 @@ impl Session {
                     return Err(SqlError::not_supported("optimizer_trace"));
                 }
             }
+            // As MySQL's own tools write it, by its number.
+            "lc_time_names" => {
+                if let Some(n) = number {
+                    return match n {
+                        0 => Ok(self.vars.set(name, &VarInput::Text("en_US".to_owned()))?),
+                        n => Err(SqlError::new(
+                            codes::ER_UNKNOWN_LOCALE,
+                            format!("Unknown locale: '{n}'"),
+                        )),
+                    };
+                }
+            }
+            "pseudo_thread_id" => {
+                let w = self.vars.set(name, input)?;
+                self.facts.pseudo_thread = self.vars.value_by_name(name).map(|v| v.as_u64());
+                return Ok(w);
+            }
+            "pseudo_replica_mode" | "pseudo_slave_mode" => {
+                let w = self.vars.set(name, input)?;
+                if self
+                    .vars
+                    .value_by_name(name)
+                    .is_some_and(|v| v.as_u64() == 0)
+                {
+                    // What repeats a binary log is at its end.
+                    self.replayed = Default::default();
+                }
+                return Ok(w);
+            }
+            "original_commit_timestamp" | "original_server_version" => {
+                let w = self.vars.set(name, input)?;
+                self.say_origin();
+                return Ok(w);
+            }
             seed @ ("rand_seed1" | "rand_seed2") => {
                 let w = self.vars.set(name, input)?;
                 let value = self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
@@ -78,6 +113,7 @@ impl Session {
         let (rows, tables) = (hot.lock_wait_timeout, hot.metadata_lock_timeout);
         self.engine.set_lock_wait_timeout(seconds(rows));
         self.engine.set_table_wait_timeout(seconds(tables));
+        self.obey_tracker();
         self.obey_memory_limits();
     }
 

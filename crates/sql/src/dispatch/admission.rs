@@ -6,32 +6,35 @@ use types::SqlError;
 
 use crate::context::Session;
 use crate::context::gate::expired;
+use crate::context::gtid::Admitted;
 use sql_parser::ast::{Account, SetItem, Statement};
 
+use super::named_transaction::part_of;
+
 impl Session {
-    /// Refuses a statement that an expired password or a limit does not let pass, and counts it otherwise.
+    /// Refuses a statement that an expired password, a limit or the name of the transaction does not let pass, and counts it otherwise.
     ///
     /// # Errors
-    /// 1820, 1226.
-    pub(crate) fn admit(&mut self, statement: &Statement) -> Result<(), SqlError> {
+    /// 1820, 1226; 1778, 1837.
+    pub(crate) fn admit(&mut self, statement: &Statement) -> Result<Admitted, SqlError> {
         if !self.gate.is_shut() {
-            return Ok(());
+            return Ok(Admitted::Run);
         }
         if self.gate.expired && !self.sets_own_password(statement) {
             return Err(expired());
         }
         // What EXECUTE runs is admitted by itself.
         let counted = !matches!(statement, Statement::Execute { .. });
-        let Some(usage) = self.gate.usage.as_ref().filter(|_| counted) else {
-            return Ok(());
-        };
-        let now_us = self.instance.clock.wall_us();
-        usage.spend(
-            &self.security.account().user,
-            self.gate.limits,
-            changes_data(statement),
-            now_us,
-        )
+        if let Some(usage) = self.gate.usage.as_ref().filter(|_| counted) {
+            let now_us = self.instance.clock.wall_us();
+            usage.spend(
+                &self.security.account().user,
+                self.gate.limits,
+                changes_data(statement),
+                now_us,
+            )?;
+        }
+        self.admit_named(part_of(statement))
     }
 
     /// Refuses to prepare what the gate would not let pass.
@@ -90,6 +93,7 @@ fn changes_data(statement: &Statement) -> bool {
             | Statement::GetDiagnostics(_)
             | Statement::Handler(_)
             | Statement::Help(_)
+            | Statement::Nothing
             | Statement::Xa(_)
     )
 }

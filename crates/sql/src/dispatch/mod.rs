@@ -6,6 +6,7 @@ mod admission;
 pub(crate) mod com;
 mod long_running;
 mod named;
+mod named_transaction;
 pub(crate) mod prepared;
 mod refused;
 
@@ -15,6 +16,7 @@ use crate::access::needs::Needs;
 use crate::access::{Granted, statement};
 use crate::command;
 use crate::context::Session;
+use crate::context::gtid::Admitted;
 use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{SetItem, ShowWhat, Statement};
 
@@ -55,7 +57,9 @@ impl Session {
         whole: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        self.admit(statement)?;
+        if self.admit(statement)? == Admitted::LeftOut {
+            return Ok(Done::default());
+        }
         self.note_text(is_planned(statement), text);
         if is_planned(statement) {
             let keep = match statement {
@@ -147,6 +151,8 @@ impl Session {
                         .await
                 }
                 Statement::LoadData(l) => self.load_data(granted, l, sink).await,
+                Statement::Binlog(b) => self.binlog(granted, b).await,
+                Statement::Nothing => Ok(Done::default()),
                 Statement::TableMaintenance(m) => {
                     command::maintenance::run(self, granted, m, sink).await
                 }

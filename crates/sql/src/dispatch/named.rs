@@ -6,6 +6,7 @@ use types::{Charset, SqlError, Value};
 
 use super::prepared::wrong_arguments;
 use crate::context::Session;
+use crate::context::gtid::Admitted;
 use crate::exec::ExecError;
 use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{Name, PrepareSource};
@@ -79,7 +80,9 @@ impl Session {
         let (planned, lasts) = (p.planned.is_some(), p.lasts);
         let text = Arc::clone(&p.text);
         self.note_text(planned, &text);
-        self.admit(&statement)?;
+        if self.admit(&statement)? == Admitted::LeftOut {
+            return Ok(Done::default());
+        }
         let ready = self
             .named
             .get(name)

@@ -130,6 +130,11 @@ impl<'a> Told<'a> {
         self.facts.origin
     }
 
+    /// Who waits to hear what its transaction is called, by a number; 0: nobody.
+    pub fn asked(&self) -> u64 {
+        self.facts.names_asked
+    }
+
     /// Its text.
     pub fn text(&self) -> &'a [u8] {
         self.text
@@ -173,7 +178,7 @@ impl<'a> Told<'a> {
         };
         Surroundings {
             account: &self.facts.current_user,
-            connection: self.facts.connection_id,
+            connection: self.facts.thread(),
             database: self.facts.database.as_deref().unwrap_or(""),
             autocommit: hot.autocommit,
             foreign_key_checks: hot.foreign_key_checks,

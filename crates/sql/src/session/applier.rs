@@ -273,8 +273,11 @@ impl Session {
     ) -> Result<bool, SqlError> {
         self.secure();
         self.diagnostics.clear();
-        let idempotent = self.instance.globals.value_by_name("replica_exec_mode");
-        let idempotent = idempotent.is_some_and(|v| v.as_str() == Some("IDEMPOTENT"));
+        let mode = match self.applier {
+            true => self.instance.globals.value_by_name("replica_exec_mode"),
+            false => self.vars.value_by_name("rbr_exec_mode"),
+        };
+        let idempotent = mode.is_some_and(|v| v.as_u64() == 1);
         self.begin_rows(Rows::Changed)?;
         let outcome = self.apply_in_statement(applied, changes, idempotent);
         let outcome = outcome.await;

@@ -80,8 +80,7 @@ impl Session {
             Some(commit) => self.engine.wait_durable(commit).await.map(|()| done),
             None => Box::pin(self.end_statement(Ok(done))).await,
         };
-        let waited = self.wait_acknowledged(sink).await;
-        let outcome = outcome.and_then(|done| waited.map(|()| done));
+        let outcome = self.settle(outcome, sink).await;
         self.over(outcome, sink)
     }
 
@@ -215,7 +214,11 @@ impl Session {
         }
         let commit = self.engine.commit_now();
         Some(match commit {
-            Some(c) if self.engine.is_durable_enough(&c) && !self.asks_replicas() => {
+            Some(c)
+                if self.engine.is_durable_enough(&c)
+                    && !self.asks_replicas()
+                    && !self.tells_gtids() =>
+            {
                 Execution::Done(self.over(Ok(done), sink))
             }
             commit => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use types::{SqlError, Value};
 
 use super::{Com, Command, Execution, Outcome, Session};
+use crate::context::gtid::Admitted;
 use crate::dispatch;
 use crate::dispatch::prepared::wrong_arguments;
 use crate::exec::ExecError;
@@ -91,9 +92,12 @@ impl Session {
             self.leave().await;
         }
         self.count_execution();
-        let admitted = statement.map_or(Ok(()), |s| self.admit(&s));
+        let admitted = statement.map_or(Ok(Admitted::Run), |s| self.admit(&s));
         let outcome = match ready {
-            _ if admitted.is_err() => admitted.map(|()| Done::default()),
+            _ if admitted != Ok(Admitted::Run) => {
+                self.begin_statement(com);
+                admitted.map(|_| Done::default())
+            }
             Some(plan) => {
                 self.begin_statement(com);
                 if params.len() < plan.peek().params as usize {
@@ -108,8 +112,7 @@ impl Session {
             }
             None => Box::pin(self.run_slowly(id, params, sink)).await,
         };
-        let waited = self.wait_acknowledged(sink).await;
-        let outcome = outcome.and_then(|done| waited.map(|()| done));
+        let outcome = self.settle(outcome, sink).await;
         let r = self.complete(outcome, false, sink);
         self.end_command();
         r

@@ -44,8 +44,7 @@ impl Session {
             self.begin_statement(Com::Select);
             let outcome = self.run_plan(&plan, &[], sink).await;
             if let Some(outcome) = ExecError::unless_stale(outcome) {
-                let waited = self.wait_acknowledged(sink).await;
-                let outcome = outcome.and_then(|done| waited.map(|()| done));
+                let outcome = self.settle(outcome, sink).await;
                 return self.complete(outcome, false, sink);
             }
         }
@@ -87,8 +86,7 @@ impl Session {
             let outcome = self
                 .run_statement(&statement, text, whole && !lasts, sink)
                 .await;
-            let waited = self.wait_acknowledged(sink).await;
-            let outcome = outcome.and_then(|done| waited.map(|()| done));
+            let outcome = self.settle(outcome, sink).await;
             self.complete(outcome, more, sink)?;
             if !more {
                 return Ok(());

@@ -17,7 +17,7 @@ use wire::capability;
 use wire::packet::{Mark, PacketWriter};
 use wire::response::{
     OkPacket, SessionState, write_column_count, write_columns_end, write_local_infile, write_ok,
-    write_rows_end,
+    write_rows_end_telling,
 };
 use wire::status;
 
@@ -338,20 +338,28 @@ impl ResultSink for Results<'_> {
             status |= status::CURSOR_EXISTS;
         }
         self.before = None;
-        write_rows_end(status, warnings, capabilities, writer);
+        let changes = changes_of(done);
+        write_rows_end_telling(status, warnings, changes.encoded(), capabilities, writer);
     }
 }
 
-fn write_done(done: &Done, status: u16, capabilities: u32, writer: &mut PacketWriter) {
+/// What the client is told of its session.
+fn changes_of(done: &Done) -> SessionState {
     let mut changes = SessionState::default();
     for change in &done.changes {
         match change {
             StateChange::Schema(name) => changes.schema(name.as_bytes()),
+            StateChange::Gtids(set) => changes.gtids(set.as_bytes()),
             StateChange::Variable(name, value) => {
                 changes.system_variable(name.as_bytes(), value.as_bytes());
             }
         }
     }
+    changes
+}
+
+fn write_done(done: &Done, status: u16, capabilities: u32, writer: &mut PacketWriter) {
+    let changes = changes_of(done);
     let ok = OkPacket {
         affected_rows: done.affected,
         last_insert_id: done.last_insert_id,

@@ -302,10 +302,13 @@ codes! {
     ER_EVENT_DOES_NOT_EXIST = 1539, "HY000", "Unknown event '%-.192s'";
     ER_DROP_INDEX_FK = 1553, "HY000", "Cannot drop index '%-.192s': needed in a foreign key constraint";
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568, "25001", "Transaction characteristics can't be changed while a transaction is in progress";
+    ER_BASE64_DECODE_ERROR = 1575, "HY000", "Decoding of base64 string failed";
     ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT = 1582, "42000", "Incorrect parameter count in the call to native function '%-.192s'";
     ER_WRONG_PARAMETERS_TO_NATIVE_FCT = 1583, "42000", "Incorrect parameters in the call to native function '%-.192s'";
     ER_REPLICA_INCIDENT = 1590, "HY000", "The incident %s occurred on the source. Message: %s";
     ER_REPLICA_FATAL_ERROR = 1593, "HY000", "Fatal error: %s";
+    ER_NO_FORMAT_DESCRIPTION_EVENT_BEFORE_BINLOG_STATEMENT = 1609, "HY000", "The BINLOG statement of type `%s` was not preceded by a format description BINLOG statement.";
+    ER_REPLICA_CORRUPT_EVENT = 1610, "HY000", "Corrupted replication event was detected";
     ER_XA_RBTIMEOUT = 1613, "XA106", "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
     ER_XA_RBDEADLOCK = 1614, "XA102", "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     ER_NEED_REPREPARE = 1615, "HY000", "Prepared statement needs to be re-prepared";
@@ -324,11 +327,18 @@ codes! {
     ER_INDEX_COLUMN_TOO_LONG = 1709, "HY000", "Index column size too large. The maximum column size is %lu bytes.";
     ER_INDEX_CORRUPT = 1712, "HY000", "Index %s is corrupted";
     ER_PARTITION_CLAUSE_ON_NONPARTITIONED = 1747, "HY000", "PARTITION () clause on non partitioned table";
+    ER_ONLY_FD_AND_RBR_EVENTS_ALLOWED_IN_BINLOG_STATEMENT = 1730, "HY000", "Only Format_description_log_event and row events are allowed in BINLOG statements (but %s was provided)";
     ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in table '%.192s', key '%.192s'";
     ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO = 1762, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in a child table";
+    ER_VARIABLE_NOT_SETTABLE_IN_TRANSACTION = 1766, "HY000", "The system variable %.200s cannot be set when there is an ongoing transaction.";
     ER_MALFORMED_GTID_SET_SPECIFICATION = 1772, "HY000", "Malformed GTID set specification '%-.200s'.";
+    ER_MALFORMED_GTID_SPECIFICATION = 1774, "HY000", "Malformed GTID specification '%-.200s'.";
     ER_BAD_REPLICA_AUTO_POSITION = 1776, "HY000", "Parameters SOURCE_LOG_FILE, SOURCE_LOG_POS, RELAY_LOG_FILE and RELAY_LOG_POS cannot be set when SOURCE_AUTO_POSITION is active.";
+    ER_CANT_DO_IMPLICIT_COMMIT_IN_TRX_WHEN_GTID_NEXT_IS_SET = 1778, "HY000", "Cannot execute statements with implicit commit inside a transaction when @@SESSION.GTID_NEXT == 'UUID:NUMBER'.";
+    ER_CANT_SET_GTID_NEXT_TO_GTID_WHEN_GTID_MODE_IS_OFF = 1781, "HY000", "@@SESSION.GTID_NEXT cannot be set to UUID:NUMBER when @@GLOBAL.GTID_MODE = OFF.";
+    ER_CANT_SET_GTID_NEXT_TO_ANONYMOUS_WHEN_GTID_MODE_IS_ON = 1782, "HY000", "@@SESSION.GTID_NEXT cannot be set to ANONYMOUS when @@GLOBAL.GTID_MODE = ON.";
     ER_GTID_MODE_CAN_ONLY_CHANGE_ONE_STEP_AT_A_TIME = 1788, "HY000", "The value of @@GLOBAL.GTID_MODE can only be changed one step at a time: OFF <-> OFF_PERMISSIVE <-> ON_PERMISSIVE <-> ON. Also note that this value must be stepped up or down simultaneously on all servers. See the Manual for instructions.";
+    ER_CANT_SET_GTID_NEXT_WHEN_OWNING_GTID = 1790, "HY000", "@@SESSION.GTID_NEXT cannot be changed by a client that owns a GTID. The client owns %s. Ownership is released on COMMIT or ROLLBACK.";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792, "25006", "Cannot execute statement in a READ ONLY transaction.";
     ER_REPLICA_CONFIGURATION = 1794, "HY000", "Replica is not configured or failed to initialize properly. You must at least set --server-id to enable either a source or a replica. Additional error messages can be found in the MySQL error log.";
     ER_UNKNOWN_ALTER_ALGORITHM = 1800, "HY000", "Unknown ALGORITHM '%s'";
@@ -353,6 +363,7 @@ codes! {
     ER_DUP_INDEX = 1831, "HY000", "Duplicate index '%-.64s' defined on the table '%-.64s.%-.64s'. This is deprecated and will be disallowed in a future release.";
     ER_FK_COLUMN_CANNOT_CHANGE = 1832, "HY000", "Cannot change column '%-.192s': used in a foreign key constraint '%-.192s'";
     ER_FK_COLUMN_CANNOT_CHANGE_CHILD = 1833, "HY000", "Cannot change column '%-.192s': used in a foreign key constraint '%-.192s' of table '%-.192s'";
+    ER_GTID_NEXT_TYPE_UNDEFINED_GTID = 1837, "HY000", "When @@SESSION.GTID_NEXT is set to a GTID, you must explicitly set it to a different value after a COMMIT or ROLLBACK. Please check GTID_NEXT variable manual page for detailed explanation. Current @@SESSION.GTID_NEXT is '%s'.";
     ER_ALTER_OPERATION_NOT_SUPPORTED = 1845, "0A000", "%s is not supported for this operation. Try %s.";
     ER_ALTER_OPERATION_NOT_SUPPORTED_REASON = 1846, "0A000", "%s is not supported. Reason: %s. Try %s.";
     ER_SQL_SLAVE_SKIP_COUNTER_NOT_SETTABLE_IN_GTID_MODE = 1858, "HY000", "sql_slave_skip_counter can not be set when the server is running with @@GLOBAL.GTID_MODE = ON. Instead, for each transaction that you want to skip, generate an empty transaction with the same GTID as the transaction";
@@ -384,6 +395,7 @@ codes! {
     ER_GENERATED_COLUMN_NON_PRIOR = 3107, "HY000", "Generated column can refer only to generated columns defined prior to it.";
     ER_DEPENDENT_BY_GENERATED_COLUMN = 3108, "HY000", "Column '%s' has a generated column dependency.";
     ER_GENERATED_COLUMN_REF_AUTO_INC = 3109, "HY000", "Generated column '%s' cannot refer to auto-increment column.";
+    ER_CANT_SET_GTID_MODE = 3111, "HY000", "SET @@GLOBAL.GTID_MODE = %s is not allowed because %s.";
     ER_ACCOUNT_HAS_BEEN_LOCKED = 3118, "HY000", "Access denied for user '%-.48s'@'%-.64s'. Account is locked.";
     ER_INVALID_JSON_TEXT = 3140, "22032", "Invalid JSON text: \"%s\" at position %u in value for column '%-.200s'.";
     ER_INVALID_JSON_TEXT_IN_PARAM = 3141, "22032", "Invalid JSON text in argument %u to function %s: \"%s\" at position %u.%-.0s";

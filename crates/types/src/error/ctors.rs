@@ -34,6 +34,14 @@ ctors! {
     bad_table(name: &str) = ER_BAD_TABLE_ERROR, "Unknown table '{name}'";
     /// 1772.
     malformed_gtid_set(text: &str) = ER_MALFORMED_GTID_SET_SPECIFICATION, "Malformed GTID set specification '{}'.", cut(text, 200);
+    /// 1774.
+    malformed_gtid(text: &str) = ER_MALFORMED_GTID_SPECIFICATION, "Malformed GTID specification '{}'.", cut(text, 200);
+    /// 1790: `owned` is a GTID, or ANONYMOUS.
+    owning_gtid(owned: &str) = ER_CANT_SET_GTID_NEXT_WHEN_OWNING_GTID, "@@SESSION.GTID_NEXT cannot be changed by a client that owns a GTID. The client owns {owned}. Ownership is released on COMMIT or ROLLBACK.";
+    /// 1837: `next` is the GTID that is over.
+    undefined_gtid(next: &str) = ER_GTID_NEXT_TYPE_UNDEFINED_GTID, "When @@SESSION.GTID_NEXT is set to a GTID, you must explicitly set it to a different value after a COMMIT or ROLLBACK. Please check GTID_NEXT variable manual page for detailed explanation. Current @@SESSION.GTID_NEXT is '{next}'.";
+    /// 1766.
+    not_settable_in_transaction(variable: &str) = ER_VARIABLE_NOT_SETTABLE_IN_TRANSACTION, "The system variable {variable} cannot be set when there is an ongoing transaction.";
     /// 1220: of what is asked of the binary log's files.
     binlog_command(command: &str, why: &str) = ER_ERROR_WHEN_EXECUTING_COMMAND, "Error when executing command {command}: {}", cut(why, 128);
     /// 1109: `clause` is such as `field list` or `MULTI DELETE`.

@@ -133,10 +133,23 @@ pub fn write_columns_end(status: u16, warnings: u16, capabilities: u32, writer: 
 /// [`write_columns_end`] and with [`status::CURSOR_EXISTS`], the columns of an execution that opened a cursor.
 #[inline]
 pub fn write_rows_end(status: u16, warnings: u16, capabilities: u32, writer: &mut PacketWriter) {
+    write_rows_end_telling(status, warnings, &[], capabilities, writer);
+}
+
+/// As [`write_rows_end`], with session state changes ([`SessionState`]) for clients that are told them in its place.
+#[inline]
+pub fn write_rows_end_telling(
+    status: u16,
+    warnings: u16,
+    session_state: &[u8],
+    capabilities: u32,
+    writer: &mut PacketWriter,
+) {
     if has(capabilities, capability::DEPRECATE_EOF) {
         let ok = OkPacket {
             status,
             warnings,
+            session_state,
             ..OkPacket::default()
         };
         write_ok_with(EOF_HEADER, &ok, capabilities, writer);
@@ -210,6 +223,15 @@ impl SessionState {
         data.put_lenenc_bytes(name);
         data.put_lenenc_bytes(value);
         self.push(0, &data);
+    }
+
+    /// Transactions were done: a set of GTIDs as text.
+    pub fn gtids(&mut self, set: &[u8]) {
+        let mut data = Vec::with_capacity(set.len() + 10);
+        // How the set is written: as text, which is all there is.
+        data.put_u8(0);
+        data.put_lenenc_bytes(set);
+        self.push(3, &data);
     }
 
     /// Something a connection pool would have to reset changed.

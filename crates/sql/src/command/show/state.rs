@@ -56,7 +56,7 @@ impl Session {
                 "last_insert_id" | "identity" => (name, self.facts.last_insert_id.to_string()),
                 "warning_count" => (name, self.diagnostics.total().to_string()),
                 "error_count" => (name, self.diagnostics.errors().to_string()),
-                "pseudo_thread_id" => (name, self.facts.connection_id.to_string()),
+                "pseudo_thread_id" => (name, self.facts.thread().to_string()),
                 _ => (name, value),
             })
             .collect()
