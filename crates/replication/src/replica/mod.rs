@@ -28,6 +28,7 @@ mod acknowledgement;
 mod applier;
 mod begin;
 mod catalog;
+mod compressed;
 mod convert;
 mod crew;
 mod kinds;
