@@ -84,7 +84,8 @@ impl Keys {
         }
     }
 
-    fn forget(&mut self) {
+    /// It is not known what the transaction changes.
+    pub fn forget(&mut self) {
         *self = Keys {
             unknown: true,
             ..Keys::default()

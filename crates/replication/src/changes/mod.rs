@@ -135,6 +135,15 @@ impl ChangeLog for Changes {
         *s.group_facts() = Some(transaction);
     }
 
+    fn made(&self, s: &mut Session, told: &Told<'_>, database: &str) {
+        let mut transaction = transaction_of(s);
+        transaction.origin = told.origin();
+        transaction.keys.forget();
+        statement::begin(s, told);
+        statement::made(s, told, database);
+        *s.group_facts() = Some(transaction);
+    }
+
     fn statement(&self, told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
         statement::group(told, databases)
     }

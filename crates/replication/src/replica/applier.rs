@@ -22,6 +22,7 @@ use super::begin::{is_reached, take_skip, wait_delay};
 use super::crew::Job;
 use super::kinds::{incident, is_for_readers, is_temporary};
 use super::lane::Lane;
+use super::loads::Loads;
 use super::place::Place;
 use super::queue::Taken;
 use super::row_events::{At, RowEvents};
@@ -55,6 +56,8 @@ pub(super) struct Applier<'s> {
     setter: Setter,
     rows: RowEvents,
     group: Group,
+    /// Files that are to be loaded.
+    loads: Loads,
     /// What the next statement uses: kinds and bodies of events.
     context: Vec<(u8, Vec<u8>)>,
     /// Error numbers that are passed over.
@@ -88,6 +91,7 @@ impl<'s> Applier<'s> {
             setter: Setter::default(),
             rows: RowEvents::default(),
             group: Group::default(),
+            loads: Loads::default(),
             context: Vec::new(),
             all_errors_skipped: skipped.eq_ignore_ascii_case("all"),
             skipped_errors: skipped
@@ -132,6 +136,7 @@ impl Applier<'_> {
     pub async fn undo(&mut self) -> Result<(), SqlError> {
         self.session.rollback_applied().await?;
         self.rows.forget();
+        self.loads.clear();
         self.context.clear();
         Ok(())
     }
@@ -267,6 +272,10 @@ impl Applier<'_> {
                 self.query(header, &query, end).await?;
             }
             kind::XID => self.commit(header, end).await?,
+            kind::BEGIN_LOAD_QUERY | kind::APPEND_BLOCK | kind::DELETE_FILE => {
+                self.loaded_file(header, body, end).await?;
+            }
+            kind::EXECUTE_LOAD_QUERY => self.load(header, body, end).await?,
             kind::TABLE_MAP => self.rows.table(body)?,
             kind::TRANSACTION_PAYLOAD => {
                 Box::pin(self.payload(body, end)).await?;
@@ -386,22 +395,39 @@ impl Applier<'_> {
             self.session.wait_turn().await?;
         }
         let place = self.behind(end);
+        if self.session.is_making() {
+            return self.define(header, place).await;
+        }
         if base::mutant!("replica-place-apart-from-rows") {
             self.session.commit_applied().await?;
             self.session.begin_applied();
         }
         self.writer.write(&mut self.session, &place).await?;
         let committing = self.session.commit_applied_in_memory().await?;
+        self.pass_turn();
+        self.session.wait_applied(committing).await?;
+        self.is_at(header, place);
+        Ok(())
+    }
+
+    /// The same where the transaction has made a table: its rows are there, and now it is, together with the place.
+    async fn define(&mut self, header: &Header, place: Place) -> Result<(), Stopped> {
+        self.session.enter_definition().await?;
+        self.writer.write(&mut self.session, &place).await?;
+        self.session.define_made().await?;
+        self.pass_turn();
+        self.is_at(header, place);
+        Ok(())
+    }
+
+    /// Its commit is in the log: those behind it need not wait until it is durable, as they are not before it is.
+    fn pass_turn(&mut self) {
         if let Some(lane) = &mut self.lane {
-            // Those behind it need not wait until it is durable: they are not before it is.
             lane.recorded = true;
             // First the turn: who wakes by the other, and passes his own turn on at once, has to have it.
             self.session.pass_turn();
             lane.crew.passed(lane.number());
         }
-        self.session.wait_applied(committing).await?;
-        self.is_at(header, place);
-        Ok(())
     }
 
     /// The place is durable, and a transaction is over.
@@ -427,6 +453,7 @@ impl Applier<'_> {
         self.place = place;
         self.group = Group::default();
         self.rows.forget();
+        self.loads.clear();
         self.context.clear();
     }
 

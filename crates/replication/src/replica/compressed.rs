@@ -7,6 +7,7 @@
 //!
 //! Source: the MariaDB knowledge base, "Compressing Events to Reduce Size of the Binary Log", and MariaDB's `sql/log_event.cc`.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::bufread::ZlibDecoder;
@@ -30,7 +31,7 @@ const fn stands_for(of: u8) -> Option<u8> {
     })
 }
 
-/// The event that a compressed one stands for: its kind and its body, of at most `largest` bytes. `None`: it is not compressed.
+/// An event's kind and body; those of the event that it stands for, of at most `largest` bytes, where it is a compressed one.
 ///
 /// # Errors
 /// [`ProtocolError::Malformed`]; [`ProtocolError::PacketTooLarge`].
@@ -38,9 +39,9 @@ pub(super) fn plain(
     of: u8,
     body: &[u8],
     largest: usize,
-) -> Result<Option<(u8, Vec<u8>)>, ProtocolError> {
+) -> Result<(u8, Cow<'_, [u8]>), ProtocolError> {
     let Some(kind) = stands_for(of) else {
-        return Ok(None);
+        return Ok((of, Cow::Borrowed(body)));
     };
     let packed = match Change::by_kind(kind) {
         Some((change, second)) => Rows::read(change, second, body)?.rows,
@@ -49,7 +50,7 @@ pub(super) fn plain(
     let front = &body[..body.len() - packed.len()];
     let mut out = front.to_vec();
     unpack(packed, largest.saturating_sub(front.len()), &mut out)?;
-    Ok(Some((kind, out)))
+    Ok((kind, Cow::Owned(out)))
 }
 
 /// Appends what comes out. Memory is taken as it comes.
@@ -114,10 +115,8 @@ mod tests {
         for n in [0, 1, 255, 256, 70_000] {
             let text: Vec<u8> = (0..n).map(|i| i as u8).collect();
             let body = query(&packed(n, &text));
-            let (kind, out) = plain(kind::MARIA_QUERY_COMPRESSED, &body, 1 << 20)
-                .unwrap()
-                .unwrap();
-            assert_eq!((kind, out), (kind::QUERY, query(&text)));
+            let (kind, out) = plain(kind::MARIA_QUERY_COMPRESSED, &body, 1 << 20).unwrap();
+            assert_eq!((kind, &*out), (kind::QUERY, &query(&text)[..]));
         }
         let of = [
             (kind::MARIA_WRITE_ROWS_COMPRESSED, Change::Write),
@@ -131,10 +130,15 @@ mod tests {
             let mut expected = front.clone();
             expected.extend([7; 300]);
             front.extend(packed(300, &[7; 300]));
-            let out = plain(kind, &front, 1 << 20).unwrap().unwrap();
-            assert_eq!(out, (change.kind(), expected));
+            let (kind, out) = plain(kind, &front, 1 << 20).unwrap();
+            assert_eq!((kind, &*out), (change.kind(), &expected[..]));
         }
-        assert_eq!(plain(kind::QUERY, &query(b"x"), 9), Ok(None));
+        // What is not compressed stays, however large it is.
+        let other = query(b"x");
+        assert!(matches!(
+            plain(kind::QUERY, &other, 9),
+            Ok((kind::QUERY, Cow::Borrowed(_)))
+        ));
     }
 
     #[test]
@@ -142,7 +146,7 @@ mod tests {
         let zeros = vec![0; 1 << 20];
         let of = |length, largest| {
             let body = query(&packed(length, &zeros));
-            plain(kind::MARIA_QUERY_COMPRESSED, &body, largest).map(|p| p.is_some())
+            plain(kind::MARIA_QUERY_COMPRESSED, &body, largest).map(|p| p.0 == kind::QUERY)
         };
         assert_eq!(of(1 << 20, 2 << 20), Ok(true));
         assert_eq!(of(1 << 20, 1 << 20), Err(ProtocolError::PacketTooLarge));

@@ -35,6 +35,7 @@ mod kinds;
 mod lane;
 mod leader;
 mod link;
+mod loads;
 mod payload;
 mod place;
 pub mod prepare;

@@ -380,17 +380,14 @@ impl Receiver<'_> {
             return Err(End::Fatal(number::FAILED, text.to_owned()));
         };
         let largest = self.shared.variable("replica_max_allowed_packet") as usize;
-        let plain = compressed::plain(header.kind, event.body, largest)?;
-        let (header, body) = match &plain {
-            None => (header, event.body),
-            Some((kind, body)) => (
-                Header {
-                    kind: *kind,
-                    ..header
-                },
-                &body[..],
-            ),
-        };
+        let (kind_of, body) = compressed::plain(header.kind, event.body, largest)?;
+        let (header, body) = (
+            Header {
+                kind: kind_of,
+                ..header
+            },
+            &*body,
+        );
         match header.kind {
             kind::HEARTBEAT | kind::HEARTBEAT_V2 => {
                 Heartbeat::read(body, header.kind == kind::HEARTBEAT_V2)?;
@@ -477,6 +474,7 @@ impl Receiver<'_> {
         };
         let ends = match kind_of {
             kind::XID | kind::TRANSACTION_PAYLOAD => true,
+            kind::EXECUTE_LOAD_QUERY | kind::DELETE_FILE => !self.open,
             kind::QUERY => {
                 let text = Query::read(body)?.statement;
                 let is = |word: &[u8]| text.eq_ignore_ascii_case(word);

@@ -40,6 +40,10 @@ pub trait ChangeLog: Send + Sync {
     /// A transaction of another server is about to be committed that has changed nothing here: that it was done is kept.
     fn nothing(&self, s: &mut engine::Session, told: &Told<'_>);
 
+    /// A table is made with its rows, as one transaction: this is the statement that makes it, without them. Rows of it are told next, if there are any.
+    /// It means what it says whatever `sql_mode` is.
+    fn made(&self, s: &mut engine::Session, told: &Told<'_>, database: &str);
+
     /// What a statement leaves that is a transaction of its own: all of its group, for
     /// [`set_definition_event`](engine::Session::set_definition_event). `databases` are those that it changes.
     fn statement(&self, told: &Told<'_>, databases: &[&str]) -> Vec<u8>;

@@ -167,11 +167,16 @@ impl<'o> Series<'o> {
             },
         ];
         let mariadb = kind == Kind::MariaDb || options.mariadb_replica;
+        let file = dir.join("rows.txt");
+        std::fs::write(&file, words::rows_to_load())
+            .map_err(|e| format!("{}: {e}", file.display()))?;
+        let file: &'static str = file.display().to_string().leak();
         Ok(Series {
             options,
             dialect: Dialect {
                 mariadb,
                 statements: options.source == Source::MariadbMixed,
+                file: (options.source == Source::MariadbMixed).then_some(file),
             },
             nodes,
             rng,
