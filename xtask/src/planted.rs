@@ -233,6 +233,11 @@ pub const BINLOG: &[(&str, &str)] = &[
 /// What tests of `replication` with a source and a replica must find: the bug, and the program and the test that fails with it.
 pub const REPLICA: &[(&str, &str, &str)] = &[
     (
+        "abandoned-group-not-ended",
+        "made_with_rows",
+        "a_group_that_came_to_nothing_keeps_no_log",
+    ),
+    (
         "dependency-by-new-values-alone",
         "last_committed",
         "no_dependency_is_left_out",

@@ -39,11 +39,21 @@ impl Engine {
         changes: Vec<RowChange>,
         event: Option<Vec<u8>>,
     ) -> Result<(), SqlError> {
+        let mut s = Session::new(self.clone());
+        s.begin(Isolation::ReadCommitted, false);
+        self.change_rows_in(&mut s, changes, event).await
+    }
+
+    /// As [`change_rows_and_tell`](Self::change_rows_and_tell), in the transaction of a session, which ends with that.
+    pub(super) async fn change_rows_in(
+        self: &Arc<Self>,
+        s: &mut Session,
+        changes: Vec<RowChange>,
+        event: Option<Vec<u8>>,
+    ) -> Result<(), SqlError> {
         let Some(catalog) = self.ddl.catalog_table() else {
             return Err(SqlError::internal("no catalog"));
         };
-        let mut s = Session::new(self.clone());
-        s.begin(Isolation::ReadCommitted, false);
         s.defines = changes.iter().any(RowChange::defines);
         for c in &changes {
             let r = match c {

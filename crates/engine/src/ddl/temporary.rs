@@ -35,7 +35,7 @@ impl Session {
     }
 
     /// The same for one that is made from a query: known as [`UNFINISHED`] of its schema, until it is
-    /// [finished](Self::finish_temporary_table) or [given up](Self::give_up_table).
+    /// [finished](Self::finish_temporary_table) or [given up](Self::give_up_unfinished).
     ///
     /// # Errors
     /// As [`Session::create_temporary_table`].
@@ -58,6 +58,11 @@ impl Session {
         let name = t.def.name.clone();
         self.set_own(schema, &name, Some(t));
         Ok(())
+    }
+
+    /// Removes the unfinished temporary table of a schema. What was put in has been rolled back, or goes with it.
+    pub fn give_up_unfinished(&mut self, schema: &str) {
+        self.drop_temporary_table(schema, UNFINISHED);
     }
 
     async fn new_temporary_table(&mut self, mut def: TableDef) -> Result<Arc<Table>, SqlError> {

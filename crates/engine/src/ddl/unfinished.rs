@@ -28,13 +28,15 @@ fn refuse(catalog: &Catalog, def: &TableDef) -> Result<(), SqlError> {
 }
 
 impl Session {
-    /// Makes a table that the session alone knows, as [`UNFINISHED`] of its schema: to be filled, and then to be
-    /// [finished](Self::finish_table) or [given up](Self::give_up_table).
+    /// Makes a table that the session alone knows, by this name of its schema ([`UNFINISHED`], or its own): to be filled, and then to be
+    /// [finished](Self::finish_table) or [given up](Self::give_up_making). What it and its rows leave for readers of the log is one group.
     ///
     /// # Errors
     /// As [`Session::create_table`].
-    pub async fn begin_table(&mut self, mut def: TableDef) -> Result<(), SqlError> {
+    pub async fn begin_table(&mut self, mut def: TableDef, known_as: &str) -> Result<(), SqlError> {
         self.commit().await?;
+        // One whose statement was broken off.
+        self.give_up_making().await?;
         let engine = self.engine.clone();
         let catalog = engine.catalog();
         refuse(&catalog, &def)?;
@@ -48,29 +50,52 @@ impl Session {
         let space = engine.make_space(&mut def, aside, false).await?;
         let t = Arc::new(Table::open(engine.pager(), def, space, None));
         engine.unnamed.put(&t, base::Lsn::NONE);
-        let schema = t.def.schema.clone();
-        self.set_own(&schema, UNFINISHED, Some(t));
+        self.begin_making(t, known_as);
         Ok(())
     }
 
-    /// Gives the unfinished table of a schema its definition, and shows it to everybody. Its rows have been committed.
+    /// Ends the transaction of the rows of the table that the session is making.
+    ///
+    /// # Errors
+    /// As [`Session::commit`]; the table is given up then.
+    pub async fn commit_made_rows(&mut self) -> Result<(), SqlError> {
+        let committed = self.commit_in_memory().await;
+        // The definition's commit is behind it in the log: once that is durable, it is.
+        match committed {
+            Ok(_) => Ok(()),
+            Err(e) => {
+                self.rollback().await?;
+                self.give_up_making().await?;
+                Err(e)
+            }
+        }
+    }
+
+    /// Gives the table that the session is making its definition, and shows it to everybody. Its rows have been committed.
     ///
     /// # Errors
     /// As [`Session::create_table`]; the table is given up then.
-    pub async fn finish_table(&mut self, schema: &str) -> Result<(), SqlError> {
-        let shown = self.show_finished(schema).await;
-        if shown.is_err() {
-            self.give_up_table(schema);
+    pub async fn finish_table(&mut self) -> Result<(), SqlError> {
+        self.leave_definition();
+        self.commit().await?;
+        let (old, known_as, mut definition) = self.take_making()?;
+        let shown = self.show_finished(&old, &known_as, &mut definition).await;
+        if let Err(e) = shown {
+            let undone = definition.rollback().await;
+            self.drop_temporary_table(&old.def.schema, &known_as);
+            return Err(undone.err().unwrap_or(e));
         }
-        shown
+        self.group_end = definition.take_group_end();
+        Ok(())
     }
 
-    async fn show_finished(&mut self, schema: &str) -> Result<(), SqlError> {
-        self.commit().await?;
+    async fn show_finished(
+        &mut self,
+        old: &Arc<Table>,
+        known_as: &str,
+        definition: &mut Session,
+    ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
-        let unknown = || SqlError::internal("no table is being made");
-        let old = self.own_table(schema, UNFINISHED).cloned();
-        let old = old.ok_or_else(unknown)?;
         let _ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
         let def = old.def.clone();
@@ -78,31 +103,25 @@ impl Session {
         let ties = Ties::of(&catalog, None, &def, &[], self.foreign_key_checks)?;
         let quiet = self.quiet_tables(&ties.tables()).await?;
         // Since the rows were committed somebody may have taken their parents away.
-        self.verify_rows(&old, &def, &ties).await?;
+        self.verify_rows(old, &def, &ties).await?;
         let _closed = self.close_to_readers(quiet).await?;
         let mut rows = vec![RowChange::Put(table_row(&def))];
         rows.extend(ties.rows());
         // Not the session's any more: should it be given up from here on, the file is the start's to keep or to remove, as the definitions say.
-        self.set_own(schema, UNFINISHED, None);
-        let event = self.take_definition_event();
-        if let Err(e) = engine.change_rows_and_tell(rows, event).await {
-            engine.drop_unnamed(&old);
+        self.set_own(&def.schema, known_as, None);
+        if let Err(e) = engine.change_rows_in(definition, rows, None).await {
+            engine.drop_unnamed(old);
             return Err(e);
         }
         old.retired.store(true, Ordering::SeqCst);
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let (pager, space) = (engine.pager(), old.space.clone());
         // The name that it had so far is the session's own, and not in the catalog.
-        engine.show_new_file(None, Table::open(pager, def, space, Some(&old)));
+        engine.show_new_file(None, Table::open(pager, def, space, Some(old)));
         ties.show(&engine);
-        engine.unnamed.remove(&old);
+        engine.unnamed.remove(old);
         // If this fails the next start does it: files follow the catalog.
         let _ = pager.rename_space(old.space_id(), &path);
         Ok(())
-    }
-
-    /// Removes the unfinished table of a schema. What was put in has been rolled back, or goes with it.
-    pub fn give_up_table(&mut self, schema: &str) {
-        self.drop_temporary_table(schema, UNFINISHED);
     }
 }

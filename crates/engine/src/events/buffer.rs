@@ -58,6 +58,12 @@ impl EventBuffer {
         self.len() == 0 && !self.resumed
     }
 
+    /// Some of it is in the log, which has to be told how the transaction ends.
+    #[inline]
+    pub(crate) fn is_logged(&self) -> bool {
+        self.logged > 0
+    }
+
     /// Bytes of it that are not in the log.
     pub(crate) fn held(&self) -> usize {
         self.buf.len().saturating_sub(PIECE_HEAD)

@@ -109,7 +109,7 @@ impl Session {
             self.end_transaction();
             return true;
         }
-        if self.reg.last().is_none() && self.events.is_empty() {
+        if self.reg.last().is_none() && self.events.is_empty() && !self.events.is_logged() {
             self.end_unlogged();
             return true;
         }
@@ -170,8 +170,8 @@ impl Session {
     /// # Errors
     /// 1030: the log is closed or damaged; 1712: a page is damaged. The transaction stays as it is.
     pub async fn rollback(&mut self) -> Result<(), SqlError> {
-        if self.reg.last().is_none() {
-            // None of them is in the log.
+        let logged = self.events.is_logged() && !base::mutant!("abandoned-group-not-ended");
+        if self.reg.last().is_none() && !logged {
             self.events.clear();
         }
         if self.ended_without_record() {
@@ -201,7 +201,9 @@ impl Session {
         engine.counters.rollbacks.inc();
         engine.locks.release_all(self.txid);
         self.end_transaction();
-        engine.log.needs_less(first);
+        if !first.is_none() {
+            engine.log.needs_less(first);
+        }
         Ok(())
     }
 

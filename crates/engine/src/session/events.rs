@@ -13,40 +13,42 @@ impl Session {
     /// Appends to the transaction's events what `fill` appends to what it is given; the transaction is begun where there is none. What is there
     /// at a commit is given to those who follow the log, also where nothing else was changed. A rollback to a mark takes off what came since.
     pub fn append_events(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
-        self.need_txid();
-        self.events.append(fill);
+        let s = self.group_mut();
+        s.need_txid();
+        s.events.append(fill);
     }
 
     /// Writes over bytes of the transaction's events; false where they are in the log already.
     pub fn patch_events(&mut self, offset: u64, bytes: &[u8]) -> bool {
-        self.events.patch(offset, bytes)
+        self.group_mut().events.patch(offset, bytes)
     }
 
     /// Takes off what came behind the first `len` bytes of the transaction's events.
     pub fn cut_events(&mut self, len: u64) {
-        self.events.cut(len);
+        self.group_mut().events.cut(len);
     }
 
     /// What comes from `offset` on is not spilled, as it may still be patched; until another offset is held, or it is cut off.
     pub fn hold_events(&mut self, offset: u64) {
-        self.events.hold(offset);
+        self.group_mut().events.hold(offset);
     }
 
     /// Bytes of the transaction's events.
+    #[inline]
     pub fn events_len(&self) -> u64 {
-        self.events.len()
+        self.group().events.len()
     }
 
     /// What somebody has put beside the transaction's events, for [`GroupEnd`](crate::GroupEnd::end). It goes with the transaction, and a
     /// rollback to a mark leaves it.
     pub fn group_facts(&mut self) -> &mut Option<Box<dyn Any + Send + Sync>> {
-        self.events.facts()
+        self.group_mut().events.facts()
     }
 
     /// Whether events are waiting that are more than a session is to keep.
     #[inline]
     pub fn has_many_events(&self) -> bool {
-        self.events.ripe() > HELD_MAX
+        self.group().events.ripe() > HELD_MAX
     }
 
     /// Logs the events, if they are more than a session is to keep. To be called by whoever appends them, between changes.
@@ -54,12 +56,14 @@ impl Session {
     /// # Errors
     /// 1114: the log is full; 1317: the statement was killed; what writing the log fails with.
     pub async fn spill_events(&mut self) -> Result<(), SqlError> {
-        // Only a transaction that has something to undo is ended by a start.
-        while self.has_many_events() && !self.reg.last().is_none() {
+        // Only a transaction that has something to undo is ended by a start; one that will define a table ends with its session.
+        while self.has_many_events() && (self.group_is_apart() || !self.reg.last().is_none()) {
             match self.engine.log.admit(Purpose::Change) {
-                Ok(()) => self
-                    .log_piece(self.events.ripe())
-                    .map_err(|e| error::storage(e, "the log"))?,
+                Ok(()) => {
+                    let s = self.group_mut();
+                    s.log_piece(s.events.ripe())
+                        .map_err(|e| error::storage(e, "the log"))?;
+                }
                 Err(OpError::Wait(w)) => self.resolve(w, &mut Pins::new(), "the log").await?,
                 Err(e) => return Err(error::storage(e, "the log")),
             }

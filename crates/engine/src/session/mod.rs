@@ -16,6 +16,7 @@ mod events;
 mod failed_rollback;
 mod guard_cursor;
 mod insert;
+mod making;
 mod mark;
 mod ordered;
 mod outcome;
@@ -55,6 +56,7 @@ use crate::undo_reservation::UndoReservation;
 use crate::xa::EndingBranch;
 use base::{Lsn, TxnId};
 use btree::Change;
+use making::Making;
 use own_tables::OwnTables;
 pub(crate) use pager::Pins;
 use pager::Wait;
@@ -144,9 +146,11 @@ pub struct Session {
     /// What the transaction leaves for readers of the log.
     events: EventBuffer,
     /// Behind the last group that it has committed and nobody has asked for; none: there was none.
-    group_end: Lsn,
+    pub(crate) group_end: Lsn,
     /// What the next change of definitions leaves for them.
     pub(crate) definition_event: Option<Vec<u8>>,
+    /// The table that it is making, with rows, and the transaction that will define it.
+    making: Option<Making>,
     /// In which version of the catalog was found what a change of definitions goes by.
     pub(crate) definition_seen: Option<u64>,
     /// Its place in the order of commits.
@@ -215,6 +219,7 @@ impl Session {
             events,
             group_end: Lsn::NONE,
             definition_event: None,
+            making: None,
             definition_seen: None,
             ordered: None,
             ending: None,
@@ -551,7 +556,9 @@ impl Drop for Session {
         if self.put_back_prepared() {
             return;
         }
-        if self.reg.last().is_none() {
+        let stopping = self.engine.stopping.load(Ordering::SeqCst);
+        // A start drops events that belong to nothing by itself.
+        if self.reg.last().is_none() && (stopping || !self.events.is_logged()) {
             self.end_unlogged();
             return;
         }
@@ -561,13 +568,16 @@ impl Drop for Session {
         std::mem::swap(&mut orphan.undo_reservation, &mut self.undo_reservation);
         // Their files are there until nothing is left to undo in them.
         std::mem::swap(&mut orphan.own, &mut self.own);
+        if self.events.is_logged() {
+            std::mem::swap(&mut orphan.events, &mut self.events);
+        }
         orphan.txid = std::mem::take(&mut self.txid);
         orphan.uses = std::mem::take(&mut self.uses);
         self.interrupt.tables.clear();
         orphan.snapshot = self.snapshot.take();
         orphan.ending = self.ending.take();
         let engine = self.engine.clone();
-        if engine.stopping.load(Ordering::SeqCst) {
+        if stopping {
             // The next start rolls it back. Its cell stays registered, so that the last checkpoint lists it.
             engine.keep(Box::new(orphan));
             return;

@@ -34,10 +34,14 @@ impl Session {
     #[inline]
     pub fn mark(&self) -> Mark {
         match self.txid {
-            TxnId::NONE => Mark::START,
+            // The group of a table that is being made is another transaction's.
+            TxnId::NONE => Mark {
+                events: self.events_len(),
+                ..Mark::START
+            },
             _ => Mark {
                 record: self.reg.last(),
-                events: self.events.len(),
+                events: self.events_len(),
             },
         }
     }

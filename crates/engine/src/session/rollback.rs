@@ -25,7 +25,7 @@ impl Session {
 
     /// `keep`: the locks of the rows.
     async fn undo_after(&mut self, to: Mark, keep: bool) -> Result<(), SqlError> {
-        self.events.cut(to.events);
+        self.cut_events(to.events);
         let to = to.record;
         let mut at = self.reg.last();
         let mut record = Vec::new();

@@ -195,6 +195,21 @@ impl ChangeLog for Changes {
             false => told.origin()?.gtid.map(|_| statement::nothing(told)),
         }
     }
+
+    fn made(&self, s: &mut Session, told: &Told<'_>, database: &str) {
+        let kept = self.keeps(told.surroundings().database);
+        if !kept && told.origin().is_none_or(|o| o.gtid.is_none()) {
+            return;
+        }
+        let mut transaction = transaction_of(s);
+        (transaction.origin, transaction.asked) = (told.origin(), told.asked());
+        transaction.keys.forget();
+        statement::begin(s, told);
+        if kept {
+            statement::made(s, told, database);
+        }
+        *s.group_facts() = Some(transaction);
+    }
 }
 
 /// Error 1534.

@@ -56,13 +56,7 @@ pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
     let around = told.surroundings();
     let mut out = Vec::new();
     put_item(kind::QUERY, 0, seconds(told), &mut out, |out| {
-        let mut q = query(&around, told.text());
-        q.settings.databases = databases.iter().map(|d| d.as_bytes()).collect();
-        // What these variables say has no effect: it is always so.
-        q.settings.explicit_timestamp_defaults = Some(true);
-        q.settings.utf8mb4_collation = Some(CollationId::DEFAULT.0);
-        q.settings.require_primary_key = Some(false);
-        q.write(out);
+        definition(&around, told.text(), databases).write(out);
     });
     let end = End {
         statement: true,
@@ -71,6 +65,33 @@ pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
     };
     end.put(&mut out);
     out
+}
+
+/// The statement that makes a table whose rows follow.
+pub(super) fn made(s: &mut Session, told: &Told<'_>, database: &str) {
+    let around = Surroundings {
+        sql_mode: 0,
+        ..told.surroundings()
+    };
+    s.append_events(|out| {
+        put_item(kind::QUERY, 0, seconds(told), out, |out| {
+            definition(&around, told.text(), &[database]).write(out);
+        });
+    });
+}
+
+fn definition<'a>(
+    around: &'a Surroundings<'_>,
+    text: &'a [u8],
+    databases: &'a [&str],
+) -> Query<'a> {
+    let mut q = query(around, text);
+    q.settings.databases = databases.iter().map(|d| d.as_bytes()).collect();
+    // What these variables say has no effect: it is always so.
+    q.settings.explicit_timestamp_defaults = Some(true);
+    q.settings.utf8mb4_collation = Some(CollationId::DEFAULT.0);
+    q.settings.require_primary_key = Some(false);
+    q
 }
 
 fn seconds(told: &Told<'_>) -> u32 {

@@ -25,6 +25,7 @@ use super::crew::Job;
 use super::filter::Filters;
 use super::kinds::{incident, is_for_readers, is_of_the_file, is_temporary};
 use super::lane::Lane;
+use super::loads::Loads;
 use super::place::Place;
 use super::queue::Taken;
 use super::row_events::{At, RowEvents};
@@ -66,6 +67,8 @@ pub(super) struct Applier<'s> {
     branch: Option<XidClaim>,
     /// What the place's row says of a branch, also while it is tried again.
     noted: Option<u64>,
+    /// Files that are to be loaded.
+    loads: Loads,
     /// What the next statement uses: kinds and bodies of events.
     context: Vec<(u8, Vec<u8>)>,
     /// Error numbers that are passed over.
@@ -102,6 +105,7 @@ impl<'s> Applier<'s> {
             group: Group::default(),
             branch: None,
             noted: None,
+            loads: Loads::default(),
             context: Vec::new(),
             all_errors_skipped: skipped.eq_ignore_ascii_case("all"),
             skipped_errors: skipped
@@ -147,6 +151,7 @@ impl Applier<'_> {
         self.session.rollback_applied().await?;
         self.branch = None;
         self.rows.forget();
+        self.loads.clear();
         self.context.clear();
         Ok(())
     }
@@ -285,6 +290,10 @@ impl Applier<'_> {
             }
             kind::XID if self.branch.is_none() => self.commit(header, end).await?,
             kind::XA_PREPARE => self.prepare_branch(header, body, end).await?,
+            kind::BEGIN_LOAD_QUERY | kind::APPEND_BLOCK | kind::DELETE_FILE => {
+                self.loaded_file(header, body, end).await?;
+            }
+            kind::EXECUTE_LOAD_QUERY => self.load(header, body, end).await?,
             kind::TABLE_MAP => self.rows.table(&self.filters, body)?,
             kind::TRANSACTION_PAYLOAD => {
                 Box::pin(self.payload(body, end)).await?;
@@ -414,6 +423,9 @@ impl Applier<'_> {
             self.session.wait_turn().await?;
         }
         let place = self.behind(end);
+        if self.session.is_making() {
+            return self.define(header, place).await;
+        }
         if base::mutant!("replica-place-apart-from-rows") {
             self.session.commit_applied().await?;
             self.session.begin_applied();
@@ -430,16 +442,30 @@ impl Applier<'_> {
         place: Place,
         committing: Committing,
     ) -> Result<(), Stopped> {
+        self.pass_turn();
+        self.session.wait_applied(committing).await?;
+        self.is_at(header, place);
+        Ok(())
+    }
+
+    /// The same where the transaction has made a table: its rows are there, and now it is, together with the place.
+    async fn define(&mut self, header: &Header, place: Place) -> Result<(), Stopped> {
+        self.session.enter_definition().await?;
+        self.writer.write(&mut self.session, &place).await?;
+        self.session.define_made().await?;
+        self.pass_turn();
+        self.is_at(header, place);
+        Ok(())
+    }
+
+    /// Its commit is in the log: those behind it need not wait until it is durable, as they are not before it is.
+    fn pass_turn(&mut self) {
         if let Some(lane) = &mut self.lane {
-            // Those behind it need not wait until it is durable: they are not before it is.
             lane.recorded = true;
             // First the turn: who wakes by the other, and passes his own turn on at once, has to have it.
             self.session.pass_turn();
             lane.crew.passed(lane.number());
         }
-        self.session.wait_applied(committing).await?;
-        self.is_at(header, place);
-        Ok(())
     }
 
     /// The place is durable, and a transaction is over.
@@ -468,6 +494,7 @@ impl Applier<'_> {
         self.branch = None;
         self.noted = None;
         self.rows.forget();
+        self.loads.clear();
         self.context.clear();
     }
 

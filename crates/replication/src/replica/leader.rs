@@ -50,6 +50,8 @@ enum Stage {
         name: Name,
         worker: usize,
         number: u64,
+        /// Nothing has said that it goes on until a commit: it ends with the file that is being loaded.
+        bare: bool,
     },
 }
 
@@ -239,6 +241,7 @@ impl<'s> Leader<'s> {
             kind::XID => Some((false, true)),
             kind::TRANSACTION_PAYLOAD => Some((false, true)),
             kind::TABLE_MAP => Some((false, false)),
+            kind::BEGIN_LOAD_QUERY | kind::APPEND_BLOCK => Some((true, false)),
             of if Change::by_kind(of).is_some() => Some((false, false)),
             kind::INTVAR | kind::RAND | kind::USER_VAR => None,
             kind::GTID | kind::ANONYMOUS_GTID | kind::MARIA_GTID => None,
@@ -247,6 +250,7 @@ impl<'s> Leader<'s> {
             _ => Some((true, true)),
         };
         let temporary = header.kind == kind::QUERY && makes_temporary(&event.body);
+        let loads = matches!(header.kind, kind::BEGIN_LOAD_QUERY | kind::APPEND_BLOCK);
         if what.is_none() {
             let held: usize = events.iter().map(|e| e.body.len() + 64).sum();
             let most = self.shared.variable("replica_max_allowed_packet") as usize;
@@ -261,6 +265,9 @@ impl<'s> Leader<'s> {
                     *clock = Clock::Alone;
                 }
                 let worker = self.hand_out(whole)?;
+                if loads && let Stage::Handed { bare, .. } = &mut self.stage {
+                    *bare = true;
+                }
                 if temporary {
                     self.only = worker;
                 }
@@ -307,6 +314,7 @@ impl<'s> Leader<'s> {
             name,
             worker,
             number,
+            bare: false,
         };
         let count = events.len();
         for (i, event) in events.into_iter().enumerate() {
@@ -320,6 +328,9 @@ impl<'s> Leader<'s> {
         let mut last = false;
         match event.header.kind {
             kind::XID | kind::XA_PREPARE => last = true,
+            kind::EXECUTE_LOAD_QUERY | kind::DELETE_FILE => {
+                last = matches!(self.stage, Stage::Handed { bare: true, .. });
+            }
             kind::QUERY => {
                 let text = Query::read(&event.body)?.statement;
                 last = [&b"COMMIT"[..], b"ROLLBACK"]

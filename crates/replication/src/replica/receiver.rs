@@ -18,6 +18,7 @@ use wire::client::ServerError;
 use wire::read::Reader;
 use wire::response::{EOF_HEADER, ERR_HEADER};
 
+use super::compressed;
 use super::link::{Broken, Link};
 use super::place::{FIRST, Place, maria_text};
 use super::queue::{NotPut, Queued};
@@ -51,11 +52,14 @@ impl From<Broken> for End {
 }
 
 impl From<wire::ProtocolError> for End {
-    fn from(_: wire::ProtocolError) -> End {
-        End::Fatal(
-            number::FAILED,
-            "Relay log read failure: Could not parse an event that the source has sent".to_owned(),
-        )
+    fn from(e: wire::ProtocolError) -> End {
+        let why = match e {
+            wire::ProtocolError::PacketTooLarge => {
+                "An event that the source has compressed is larger than replica_max_allowed_packet"
+            }
+            _ => "Could not parse an event that the source has sent",
+        };
+        End::Fatal(number::FAILED, format!("Relay log read failure: {why}"))
     }
 }
 
@@ -375,16 +379,25 @@ impl Receiver<'_> {
             let text = "Replication event checksum verification failed while reading from network.";
             return Err(End::Fatal(number::FAILED, text.to_owned()));
         };
+        let largest = self.shared.variable("replica_max_allowed_packet") as usize;
+        let (kind_of, body) = compressed::plain(header.kind, event.body, largest)?;
+        let (header, body) = (
+            Header {
+                kind: kind_of,
+                ..header
+            },
+            &*body,
+        );
         match header.kind {
             kind::HEARTBEAT | kind::HEARTBEAT_V2 => {
-                Heartbeat::read(event.body, header.kind == kind::HEARTBEAT_V2)?;
+                Heartbeat::read(body, header.kind == kind::HEARTBEAT_V2)?;
                 let now = self.shared.instance.wall_us();
                 let mut s = self.shared.state();
                 s.heartbeats = (s.heartbeats.0 + 1, now);
                 return Ok(());
             }
             kind::ROTATE => {
-                let next = Rotate::read(event.body)?;
+                let next = Rotate::read(body)?;
                 let file = std::str::from_utf8(next.file)
                     .ok()
                     .filter(|f| f.len() < 512);
@@ -395,7 +408,7 @@ impl Receiver<'_> {
                 };
             }
             kind::GTID => {
-                self.coming = Transaction::read(event.body, false)?.gtid;
+                self.coming = Transaction::read(body, false)?.gtid;
                 self.open = false;
             }
             _ => {}
@@ -403,7 +416,7 @@ impl Receiver<'_> {
         if header.kind != kind::ROTATE {
             self.move_on(&header);
         }
-        let whole = self.ends(header.kind, event.body)?;
+        let whole = self.ends(header.kind, body)?;
         let own = self.shared.variable("server_id") as u32;
         let f = &self.source.facts;
         // Only the source's own event of the format and where it goes on are not somebody's who is to be ignored.
@@ -428,7 +441,7 @@ impl Receiver<'_> {
             },
             false => Queued {
                 header,
-                body: event.body.to_vec(),
+                body: body.to_vec(),
                 end: self.place.clone(),
             },
         };
@@ -461,6 +474,7 @@ impl Receiver<'_> {
         };
         let ends = match kind_of {
             kind::XID | kind::TRANSACTION_PAYLOAD => true,
+            kind::EXECUTE_LOAD_QUERY | kind::DELETE_FILE => !self.open,
             kind::QUERY => {
                 let text = Query::read(body)?.statement;
                 let is = |word: &[u8]| text.eq_ignore_ascii_case(word);

@@ -257,7 +257,8 @@ impl History {
         Made { file, tables }
     }
 
-    fn tables(&mut self) -> Vec<(String, Vec<String>)> {
+    /// What it has: each table with its rows, in the order of their texts.
+    pub fn tables(&mut self) -> Vec<(String, Vec<String>)> {
         let mut rows = |sql: &str| {
             let mut sink = Collector::new();
             block_on(self.clients[0].execute(sql.as_bytes(), &mut sink)).expect(sql);
@@ -283,12 +284,20 @@ impl History {
 
 fn definition(r: &mut SplitMix64) -> String {
     let table = ["p", "q", "u", "n"][r.below(4) as usize];
-    match r.below(5) {
+    match r.below(7) {
         0 => format!("ALTER TABLE {table} ADD COLUMN more{} INT", r.below(4)),
         1 => format!("ALTER TABLE {table} DROP COLUMN more{}", r.below(4)),
         2 => format!("TRUNCATE TABLE {table}"),
         3 => format!(
             "CREATE TABLE IF NOT EXISTS extra{} (a INT PRIMARY KEY)",
+            r.below(2)
+        ),
+        4 => format!(
+            "CREATE TABLE IF NOT EXISTS extra{} (a INT PRIMARY KEY) IGNORE SELECT id AS a, s FROM p",
+            r.below(2)
+        ),
+        5 => format!(
+            "CREATE TABLE extra{} (UNIQUE (a)) SELECT k, n, a FROM q",
             r.below(2)
         ),
         _ => format!("DROP TABLE IF EXISTS extra{}", r.below(2)),

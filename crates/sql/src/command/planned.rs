@@ -76,7 +76,7 @@ impl Session {
         Ok(plan)
     }
 
-    fn plan_typed(
+    pub(crate) fn plan_typed(
         &mut self,
         statement: &Statement,
         types: &[(u32, ExprType)],

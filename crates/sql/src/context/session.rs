@@ -120,6 +120,10 @@ pub struct Session {
     pub(crate) left_group: AtomicBool,
     /// It does what another server's binary log says: a server that is read-only for others is not for it.
     pub(crate) applier: bool,
+    /// Of the applier: the table that its statement makes gets its rows next, and becomes everybody's with them.
+    pub(crate) makes_with_rows: bool,
+    /// Of the applier: what its next LOAD DATA reads, whatever file that names, and the character set that the file is in where the statement does not say.
+    pub(crate) applied_file: Option<(engine::TempFile, types::Charset)>,
 }
 
 impl Session {
@@ -212,6 +216,8 @@ impl Session {
             replayed: Replayed::default(),
             left_group: AtomicBool::new(false),
             applier: false,
+            makes_with_rows: false,
+            applied_file: None,
             instance: Arc::clone(instance),
             engine,
         };

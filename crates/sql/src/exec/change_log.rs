@@ -46,6 +46,10 @@ pub trait ChangeLog: Send + Sync {
     /// A transaction that was prepared comes from where the session's does.
     fn comes_from(&self, s: &mut engine::Session, told: &Told<'_>);
 
+    /// A table is made with its rows, as one transaction: this is the statement that makes it, without them. Rows of it are told next, if there are any.
+    /// It means what it says whatever `sql_mode` is.
+    fn made(&self, s: &mut engine::Session, told: &Told<'_>, database: &str);
+
     /// What a statement leaves that is a transaction of its own: all of its group, for
     /// [`set_definition_event`](engine::Session::set_definition_event). `databases` are those that it changes, `whole` the one that it makes, alters or
     /// drops. `None`: what is done there is not kept.

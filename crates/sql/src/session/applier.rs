@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::{Committing, Xid, XidClaim};
 use types::gtid::Origin;
-use types::{CollationId, Isolation, SqlError};
+use types::{Charset, CollationId, Isolation, SqlError};
 
 use super::Session;
 use crate::access::Authorized;
@@ -18,6 +18,7 @@ use crate::context::parse_error;
 use crate::context::prologue::Rows;
 use crate::exec::{Applying, ExecError, RowChange, Target, hold, writes};
 use crate::plan::{Plan, PlanBody};
+use crate::sink::ResultSink;
 use sql_expr::vars::{SqlMode, VarInput};
 use sql_expr::{EvalCtx, UserVar};
 
@@ -121,14 +122,75 @@ impl Session {
         self.engine.pass_turn();
     }
 
+    /// Carries out a CREATE TABLE behind which the table's rows come, as one transaction with them: it is known to this session alone until
+    /// [`define_made`](Self::define_made). False: there is such a table, which is no error of this statement.
+    ///
+    /// # Errors
+    /// What the statement fails with.
+    pub async fn make_applied(
+        &mut self,
+        text: &[u8],
+        sink: &mut dyn ResultSink,
+    ) -> Result<bool, SqlError> {
+        self.makes_with_rows = true;
+        let done = self.execute(text, sink).await;
+        self.makes_with_rows = false;
+        done?;
+        Ok(self.engine.is_making())
+    }
+
+    /// Whether it makes a table with its rows.
+    pub fn is_making(&self) -> bool {
+        self.engine.is_making()
+    }
+
+    /// Something was changed in the transaction that is open.
+    pub fn has_changes(&self) -> bool {
+        self.engine.has_changes()
+    }
+
+    /// The rows of the table that is being made are all there. What is changed from here on is there with its definition.
+    ///
+    /// # Errors
+    /// What the log fails with; the table is given up then.
+    pub async fn enter_definition(&mut self) -> Result<(), SqlError> {
+        let committed = self.engine.commit_made_rows().await;
+        self.engine.end_writing();
+        committed?;
+        self.engine.enter_definition();
+        Ok(())
+    }
+
+    /// The table that is being made becomes everybody's, durably, and with it what was changed since [`enter_definition`](Self::enter_definition).
+    ///
+    /// # Errors
+    /// 1050: there is such a table by now; what the log fails with. The table is given up then, and what was changed since is undone.
+    pub async fn define_made(&mut self) -> Result<(), SqlError> {
+        let done = self.engine.finish_table().await;
+        self.engine.end_writing();
+        done
+    }
+
+    /// What the next LOAD DATA reads, whatever file it names; `charset` is that of the file where the statement does not say. `None`: nothing any more.
+    pub fn set_applied_file(&mut self, file: Option<(engine::TempFile, Charset)>) {
+        self.applied_file = file;
+    }
+
+    /// The character set that the default schema has.
+    pub fn schema_charset(&self) -> Charset {
+        let name = self.vars.text("character_set_database");
+        Charset::by_name(&name).unwrap_or(Charset::Utf8mb4)
+    }
+
     /// Undoes it.
     ///
     /// # Errors
     /// What the log fails with.
     pub async fn rollback_applied(&mut self) -> Result<(), SqlError> {
         let done = self.engine.rollback().await;
+        let gone = self.engine.give_up_making().await;
         self.engine.end_writing();
-        done
+        done.and(gone)
     }
 
     /// Prepares the transaction that is open, which is nobody's from then on.
@@ -213,8 +275,10 @@ impl Session {
     /// # Errors
     /// 1049, 1146; 1288 of a view.
     pub fn applied_table(&mut self, schema: &str, name: &str) -> Result<AppliedTable, SqlError> {
+        let made = self.engine.table_in_the_making();
+        let made = made.filter(|t| t.def.schema == schema && t.def.name == name);
         let find = |s: &mut Session| s.engine.catalog().base_table(schema, name);
-        let Some(table) = find(self) else {
+        let Some(table) = made.cloned().or_else(|| find(self)) else {
             return Err(self.engine.catalog().why_no_table(schema, name));
         };
         let quoted = |n: &str| format!("`{}`", n.replace('`', "``"));

@@ -328,8 +328,8 @@ fn the_binary_log_is_named_or_off() -> Result<(), OptionsError> {
         Rules::default(),
         ["--replicate-do-db=a", "--replicate-do-db=b"],
     );
-    rules.add("replicate_do_db", "a")?;
-    rules.add("replicate_do_db", "b")?;
+    assert_eq!(rules.add("replicate_do_db", "a"), Ok(()));
+    assert_eq!(rules.add("replicate_do_db", "b"), Ok(()));
     assert_eq!(run(&given, &[])?.options.replicate, rules);
     let why = run(&["--replicate-do-table=a"], &[]).map(|f| f.options);
     assert!(why.is_err_and(|e| e.to_string().contains("Could not add do table rule 'a'!")));

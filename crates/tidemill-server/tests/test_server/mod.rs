@@ -1,5 +1,7 @@
 //! A server in the test's own process, on a directory of its own, and clients to it.
 
+#![allow(dead_code, reason = "each test uses some of it")]
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, mpsc};

@@ -146,7 +146,12 @@ impl<'o> Series<'o> {
         };
         let source_options = match kind {
             Kind::Tidemill => own(more),
-            Kind::MariaDb => more.iter().map(|o| (*o).to_owned()).collect(),
+            Kind::MariaDb => {
+                // Events that are compressed, and such as are not.
+                let some = ["log-bin-compress=ON", "log-bin-compress-min-len=16"];
+                let some = some.iter().filter(|_| options.seed % 2 == 1);
+                more.iter().chain(some).map(|o| (*o).to_owned()).collect()
+            }
         };
         let collation: &[&str] = match options.mariadb_replica || kind == Kind::MariaDb {
             true => &["collation-server=utf8mb4_general_ci"],
@@ -162,11 +167,16 @@ impl<'o> Series<'o> {
             },
         ];
         let mariadb = kind == Kind::MariaDb || options.mariadb_replica;
+        let file = dir.join("rows.txt");
+        std::fs::write(&file, words::rows_to_load())
+            .map_err(|e| format!("{}: {e}", file.display()))?;
+        let file: &'static str = file.display().to_string().leak();
         Ok(Series {
             options,
             dialect: Dialect {
                 mariadb,
                 statements: options.source == Source::MariadbMixed,
+                file: (options.source == Source::MariadbMixed).then_some(file),
             },
             nodes,
             rng,

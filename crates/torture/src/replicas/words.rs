@@ -9,6 +9,14 @@ pub struct Dialect {
     pub mariadb: bool,
     /// The log has statements and not rows: no temporary tables, of which a replica that was killed knows nothing.
     pub statements: bool,
+    /// Rows of `r.composite` that are loaded from there.
+    pub file: Option<&'static str>,
+}
+
+/// What is in that file: more than one event takes.
+pub fn rows_to_load() -> String {
+    let line = |n: u64| format!("{};k{};{n}.25;{n}\n", n % 80, n / 80);
+    (0..8000).map(line).collect()
 }
 
 /// Rows of a table have keys of `0..KEYS`.
@@ -330,6 +338,10 @@ fn several(rng: &mut Rng, d: Dialect) -> String {
         2 => "INSERT INTO r.keyless SELECT n, 'from counted', NULL, NULL FROM r.counted ORDER BY id LIMIT 20".to_owned(),
         3 => format!("INSERT INTO r.counted (n) SELECT id FROM r.kinds WHERE id < {a} ORDER BY id"),
         4 => format!("UPDATE r.counted SET n = {a} WHERE n > {b}"),
+        6 if d.file.is_some() && rng.one_in(3) => {
+            let (policy, file) = (pick(rng, &["REPLACE", "IGNORE"]), d.file.unwrap_or_default());
+            format!("LOAD DATA INFILE '{file}' {policy} INTO TABLE r.composite FIELDS TERMINATED BY ';' (a, b, @c, n) SET c = @c * {a}")
+        }
         5 if d.statements => format!("INSERT INTO r.counted (n) VALUES (FLOOR(RAND() * {a})), (@@server_id * 0)"),
         _ => "DELETE FROM r.keyless WHERE b = 'from counted'".to_owned(),
     }
@@ -357,7 +369,19 @@ pub fn definition(rng: &mut Rng, d: Dialect) -> String {
         1 => " AFTER a",
         _ => "",
     };
-    match rng.below(27) {
+    match rng.below(29) {
+        27 => {
+            let exists = if d.mariadb { "" } else { "IF NOT EXISTS " };
+            format!(
+                "CREATE TABLE {exists}r.d{t} (id INT PRIMARY KEY, KEY (a)) SELECT id, a, b FROM r.made WHERE id > {u}"
+            )
+        }
+        28 => {
+            let some = if d.statements { "" } else { "IGNORE " };
+            format!(
+                "CREATE TABLE r.d{t} (a INT, id INT, PRIMARY KEY (id)) {some}SELECT a, a AS id, b FROM r.composite WHERE b = 'k1'"
+            )
+        }
         0..=3 => {
             let key = pick(
                 rng,

@@ -50,6 +50,9 @@ pub mod kind {
     pub const MARIA_WRITE_ROWS_COMPRESSED_V1: u8 = 166;
     pub const MARIA_UPDATE_ROWS_COMPRESSED_V1: u8 = 167;
     pub const MARIA_DELETE_ROWS_COMPRESSED_V1: u8 = 168;
+    pub const MARIA_WRITE_ROWS_COMPRESSED: u8 = 169;
+    pub const MARIA_UPDATE_ROWS_COMPRESSED: u8 = 170;
+    pub const MARIA_DELETE_ROWS_COMPRESSED: u8 = 171;
 }
 
 /// Flags of an event.

@@ -10,6 +10,7 @@
 //! | [`format`] | the event that describes the format |
 //! | [`control`] | events of few fields: rotate, XID, GTIDs, heartbeats, variables |
 //! | [`query`] | a statement with what it ran under |
+//! | [`load`] | LOAD DATA as a statement: its file in blocks, and the statement |
 //! | [`table_map`] | the columns of a table, to read rows by |
 //! | [`rows`] | rows that were inserted, changed, deleted |
 //! | [`column`], `number`, `temporal` | one value in a row |
@@ -26,6 +27,7 @@ pub mod control;
 pub mod format;
 pub mod frame;
 pub mod header;
+pub mod load;
 mod number;
 pub mod payload;
 pub mod query;

@@ -239,6 +239,11 @@ pub struct Query<'a> {
 impl<'a> Query<'a> {
     /// Appends the body.
     pub fn write(&self, out: &mut Vec<u8>) {
+        self.write_with(out, |_| {});
+    }
+
+    /// The same with what `more` appends behind what is of a fixed length.
+    pub(super) fn write_with(&self, out: &mut Vec<u8>, more: impl FnOnce(&mut Vec<u8>)) {
         let database = &self.database[..self.database.len().min(255)];
         out.put_u32(self.thread_id);
         out.put_u32(self.seconds);
@@ -246,8 +251,10 @@ impl<'a> Query<'a> {
         out.put_u16(self.error);
         let at = out.len();
         out.put_u16(0);
+        more(out);
+        let from = out.len();
         self.settings.write(out);
-        let len = (out.len() - at - 2) as u16;
+        let len = (out.len() - from) as u16;
         out[at..at + 2].copy_from_slice(&len.to_le_bytes());
         out.put_nul_bytes(database);
         out.put_bytes(self.statement);
@@ -258,25 +265,35 @@ impl<'a> Query<'a> {
     /// # Errors
     /// [`ProtocolError::Malformed`]: it ends early.
     pub fn read(body: &'a [u8]) -> ReadResult<Query<'a>> {
+        Query::read_with(body, |_| Ok(())).map(|(q, ())| q)
+    }
+
+    /// The same where something more stands behind what is of a fixed length, which `more` reads.
+    pub(super) fn read_with<T>(
+        body: &'a [u8],
+        more: impl FnOnce(&mut Reader<'a>) -> ReadResult<T>,
+    ) -> ReadResult<(Query<'a>, T)> {
         let mut r = Reader::new(body);
         let (thread_id, seconds) = (r.u32()?, r.u32()?);
         let database = usize::from(r.u8()?);
         let error = r.u16()?;
         let settings = usize::from(r.u16()?);
+        let more = more(&mut r)?;
         let settings = Settings::read(r.read_bytes(settings)?)?;
         let database = r.read_bytes(database)?;
         match r.u8()? {
             0 => {}
             _ => return Err(ProtocolError::Malformed),
         }
-        Ok(Query {
+        let query = Query {
             thread_id,
             seconds,
             error,
             database,
             settings,
             statement: r.take_rest(),
-        })
+        };
+        Ok((query, more))
     }
 }
 

@@ -3,10 +3,12 @@
 use sql::Session;
 use sql::context::replica::LogPlace;
 use sql_parser::ast::Statement;
+use types::CollationId;
 use types::SqlError;
 use types::error::codes;
 use wire::binlog::control::Context;
 use wire::binlog::header::{Header, kind};
+use wire::binlog::load::{Block, LoadQuery, read_delete_file};
 use wire::binlog::query::Query;
 
 use super::super::catalog;
@@ -78,6 +80,62 @@ impl Applier<'_> {
         }
     }
 
+    /// A piece of a file that is to be loaded, or word that it is not.
+    pub(super) async fn loaded_file(
+        &mut self,
+        header: &Header,
+        body: &[u8],
+        end: &LogPlace,
+    ) -> Result<(), Stopped> {
+        self.begin_group(header)?;
+        if header.kind == kind::DELETE_FILE {
+            let file = read_delete_file(body)?;
+            // One that has not come, as when nothing of it was there to be loaded.
+            let _none = self.loads.take(file);
+            return match self.group.open {
+                true => Ok(()),
+                false => self.commit(header, end).await,
+            };
+        }
+        if self.group.skipped {
+            return Ok(());
+        }
+        let first = header.kind == kind::BEGIN_LOAD_QUERY;
+        let temporary = self.shared.instance.engine().temp_files();
+        self.loads
+            .block(temporary, &Block::read(body)?, first)
+            .await
+    }
+
+    /// A file that has come is loaded.
+    pub(super) async fn load(
+        &mut self,
+        header: &Header,
+        body: &[u8],
+        end: &LogPlace,
+    ) -> Result<(), Stopped> {
+        let load = LoadQuery::read(body)?;
+        self.begin_group(header)?;
+        if !self.group.skipped {
+            let file = self.loads.take(load.file)?;
+            let own = load.query.settings.collation_database.map(CollationId);
+            let own = own.filter(|c| c.is_known()).map(CollationId::charset);
+            let s = &mut self.session;
+            let database = String::from_utf8_lossy(load.query.database);
+            s.set_applied_database(self.filters.rewritten(&database));
+            let charset = own.unwrap_or_else(|| s.schema_charset());
+            s.set_applied_file(Some((file, charset)));
+        }
+        let name = format!("SQL_LOAD-{}-{}", header.server_id, load.file);
+        let query = Query {
+            statement: &load.text_with(&name),
+            ..load.query.clone()
+        };
+        let loaded = self.query(header, &query, end).await;
+        self.session.set_applied_file(None);
+        loaded
+    }
+
     async fn statement(
         &mut self,
         header: &Header,
@@ -117,7 +175,15 @@ impl Applier<'_> {
             statement: lenient.as_deref().unwrap_or(query.statement),
             ..query.clone()
         };
+        if self.session.is_making() {
+            // Its rows come, and nothing else.
+            let code = codes::ER_STATEMENT_NOT_ALLOWED_AFTER_START_TRANSACTION;
+            return Err(SqlError::fixed(code).into());
+        }
         match class {
+            Class::Definition if self.group.open && parsed.as_ref().is_some_and(makes_table) => {
+                self.make(query).await
+            }
             Class::Distributed => match parsed {
                 Some(Statement::Xa(xa)) => self.xa(header, &xa, end).await,
                 _ => Err(wire::ProtocolError::Malformed.into()),
@@ -151,6 +217,26 @@ impl Applier<'_> {
                 }
             }
         }
+    }
+
+    /// A table whose rows follow, as one transaction with them: CREATE TABLE .. SELECT, of MySQL from 8.0.21 on and of MariaDB.
+    async fn make(&mut self, query: &Query<'_>) -> Result<(), Stopped> {
+        // Whoever hands it out has seen to that, but where it is in a compressed transaction.
+        if self.lane.as_ref().is_some_and(|l| !l.wait_first()) {
+            return Err(Stopped::Asked);
+        }
+        if self.session.has_changes() {
+            return Err(wire::ProtocolError::Malformed.into());
+        }
+        self.session.rollback_applied().await?;
+        let mut nobody = sql::sink::Collector::new();
+        let made = self
+            .session
+            .make_applied(query.statement, &mut nobody)
+            .await;
+        as_on_the_source(made.map(drop), query)?;
+        self.session.begin_applied();
+        Ok(())
     }
 
     /// A statement that commits by itself.
@@ -193,26 +279,31 @@ impl Applier<'_> {
     async fn run(&mut self, query: &Query<'_>) -> Result<(), Stopped> {
         let mut nobody = sql::sink::Collector::new();
         let done = self.session.execute(query.statement, &mut nobody).await;
-        match (done, query.error) {
-            (Ok(()), 0) => Ok(()),
-            (Err(e), code) if e.code == code => Ok(()),
-            (Err(e), 0) => Err(e.into()),
-            (done, code) => {
-                let (text, own) = match done {
-                    Ok(()) => ("no error".to_owned(), 0),
-                    Err(e) => (e.message, e.code),
-                };
-                Err(SqlError::new(
-                    codes::ER_INCONSISTENT_ERROR,
-                    format!(
-                        "Query caused different errors on source and replica. Error on source: error code={code}; Error on \
-                         replica:actual message='{text}', error code={own}. Default database:'{}'. Query:'{}'",
-                        String::from_utf8_lossy(query.database),
-                        shown(query.statement)
-                    ),
-                )
-                .into())
-            }
+        as_on_the_source(done, query)
+    }
+}
+
+/// A statement has ended as it has on the source.
+fn as_on_the_source(done: Result<(), SqlError>, query: &Query<'_>) -> Result<(), Stopped> {
+    match (done, query.error) {
+        (Ok(()), 0) => Ok(()),
+        (Err(e), code) if e.code == code => Ok(()),
+        (Err(e), 0) => Err(e.into()),
+        (done, code) => {
+            let (text, own) = match done {
+                Ok(()) => ("no error".to_owned(), 0),
+                Err(e) => (e.message, e.code),
+            };
+            Err(SqlError::new(
+                codes::ER_INCONSISTENT_ERROR,
+                format!(
+                    "Query caused different errors on source and replica. Error on source: error code={code}; Error on \
+                     replica:actual message='{text}', error code={own}. Default database:'{}'. Query:'{}'",
+                    String::from_utf8_lossy(query.database),
+                    shown(query.statement)
+                ),
+            )
+            .into())
         }
     }
 }
@@ -222,6 +313,11 @@ fn ends_or_begins(text: &[u8]) -> bool {
     [&b"SAVEPOINT"[..], b"ROLLBACK", b"XA "]
         .iter()
         .any(|with| begins_with(text, with))
+}
+
+/// A table of its own columns, for everybody.
+fn makes_table(statement: &Statement) -> bool {
+    matches!(statement, Statement::CreateTable(t) if !t.temporary && t.query.is_none())
 }
 
 fn parsed(s: &Session, text: &[u8]) -> Option<Statement> {

@@ -20,6 +20,7 @@ use super::invisible_key;
 use super::keys;
 use super::table::{self, DefCtx};
 use super::temporary;
+use super::told;
 
 /// CREATE TABLE.
 pub async fn run(
@@ -43,6 +44,7 @@ pub async fn run(
     if taken {
         return exists(s, &name.name, stmt.if_not_exists);
     }
+    may_start_transaction(s, stmt)?;
     if let Some(other) = &stmt.like {
         check_identifier(&name.name, "table")?;
         let def = like(s, other, &schema, &name.name)?;
@@ -62,6 +64,44 @@ pub async fn run(
     Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
 }
 
+/// Whether a transaction begins with the table, in which its rows come.
+fn starts_transaction(stmt: &CreateTable) -> bool {
+    stmt.options.iter().any(table::is_start_of_transaction)
+}
+
+/// Refuses START TRANSACTION where it means nothing, and of whoever is not to say it: rows of such a table are those of a binary log.
+fn may_start_transaction(s: &Session, stmt: &CreateTable) -> Result<(), SqlError> {
+    if !starts_transaction(stmt) {
+        return Ok(());
+    }
+    if stmt.temporary {
+        return Err(table::no_start_of_transaction(
+            "to create temporary tables.",
+        ));
+    }
+    if stmt.query.is_some() {
+        let what = "with CREATE TABLE ... AS SELECT statement.";
+        return Err(table::no_start_of_transaction(what));
+    }
+    match s.makes_with_rows {
+        true => Ok(()),
+        false => {
+            let what = "CREATE TABLE .. START TRANSACTION that is not a replica's";
+            Err(SqlError::not_supported(what))
+        }
+    }
+}
+
+/// Foreign keys of a table that is made with its rows: where a binary log is to have it, as MySQL has it.
+fn may_refer(s: &Session, def: &TableDef, as_mysql: bool) -> Result<(), SqlError> {
+    match def.foreign_keys.is_empty() || !as_mysql || s.told(&[]).is_none() {
+        true => Ok(()),
+        false => Err(SqlError::fixed(
+            codes::ER_FOREIGN_KEY_WITH_ATOMIC_CREATE_SELECT,
+        )),
+    }
+}
+
 fn exists(s: &mut Session, name: &str, if_not_exists: bool) -> Result<Done, SqlError> {
     let e = SqlError::table_exists(name);
     if !if_not_exists {
@@ -77,6 +117,11 @@ async fn make(s: &mut Session, def: TableDef, stmt: &CreateTable) -> Result<Done
         true => {
             temporary::check(s, &def)?;
             s.engine.create_temporary_table(def).await
+        }
+        false if s.makes_with_rows => {
+            may_refer(s, &def, starts_transaction(stmt))?;
+            let begun = s.engine.begin_table(def.clone(), &name).await;
+            begun.inspect(|()| told::tell_making(s, &def))
         }
         false => s.engine.create_table(def).await,
     };
@@ -167,7 +212,11 @@ async fn from_query(
     let name = def.name.clone();
     let begun = match stmt.temporary {
         true => s.engine.begin_temporary_table(def).await,
-        false => s.engine.begin_table(def).await,
+        false => {
+            may_refer(s, &def, true)?;
+            let begun = s.engine.begin_table(def.clone(), UNFINISHED).await;
+            begun.inspect(|()| told::tell_making(s, &def))
+        }
     };
     if let Err(e) = begun {
         let there = e.code == 1050 && stmt.if_not_exists;
@@ -180,17 +229,20 @@ async fn from_query(
     let done = match filled {
         Ok(done) => done,
         Err(e) => {
-            if !stmt.temporary {
-                // Its rows go with its file: a transaction that the statement has begun is not to be left.
-                s.engine.rollback().await?;
+            if stmt.temporary {
+                s.engine.give_up_unfinished(schema);
+                return Err(e);
             }
-            s.engine.give_up_table(schema);
+            // Its rows go with its file: a transaction that the statement has begun is not to be left.
+            let undone = s.engine.rollback().await;
+            s.engine.give_up_making().await?;
+            undone?;
             return Err(e);
         }
     };
     match stmt.temporary {
         true => s.engine.finish_temporary_table(schema)?,
-        false => s.engine.finish_table(schema).await?,
+        false => s.engine.finish_table().await?,
     }
     Ok(done)
 }

@@ -471,7 +471,7 @@ fn options(
         created_us: 0,
         discarded: false,
     };
-    for w in written {
+    for w in written.iter().filter(|w| !is_start_of_transaction(w)) {
         option(table, &mut o, w, ctx.substitute_engines, &mut ctx.warnings)?;
     }
     let find_charset = |w: &TableOption| match w {
@@ -501,10 +501,23 @@ pub fn table_collation(
     datatype::collation(charset.filter(given), collation.filter(given))
 }
 
+/// `START TRANSACTION`: a transaction begins with the table, and its rows follow.
+pub fn is_start_of_transaction(option: &TableOption) -> bool {
+    matches!(option, TableOption::Other(name, _) if &**name == "START_TRANSACTION")
+}
+
+/// 3979.
+pub fn no_start_of_transaction(what: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_NOT_ALLOWED_WITH_START_TRANSACTION,
+        format!("START TRANSACTION clause cannot be used {what}"),
+    )
+}
+
 /// Takes over one table option; character set and collation are resolved together by the caller.
 ///
 /// # Errors
-/// 1235, 1286.
+/// 1235, 1286, 3979.
 pub fn option(
     table: &str,
     o: &mut TableOptions,
@@ -531,6 +544,9 @@ pub fn option(
                 codes::ER_CHECK_NOT_IMPLEMENTED,
                 "The storage engine for the table doesn't support UNION",
             ));
+        }
+        w if is_start_of_transaction(w) => {
+            return Err(no_start_of_transaction("with ALTER TABLE statement."));
         }
         TableOption::Other(name, value) => {
             let value = String::from_utf8_lossy(value);

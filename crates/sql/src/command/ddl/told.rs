@@ -3,9 +3,11 @@
 //! Temporary tables are nobody's business but their session's. Where a statement names them beside others, or goes by what a replica
 //! does not have, its text is made anew, as MySQL does.
 
+use engine::TableDef;
 use types::SqlError;
 
 use super::temporary;
+use crate::context::change_log::Told;
 use crate::context::{Session, TableName};
 use crate::describe::create_table::{Quoting, create_table_text, quote};
 use sql_parser::ast::{CreateTable, DropTables, ObjectName, Statement};
@@ -51,16 +53,16 @@ pub(super) fn goes_by_others(statement: &Statement) -> bool {
 /// What is told of a statement that is about to be carried out; `None` where nobody keeps it, or nobody is to know of it.
 ///
 /// # Errors
-/// 1235: it cannot be told.
+/// 1815: its text is not there.
 pub(super) fn told_as(s: &Session, statement: &Statement) -> Result<Option<ToldAs>, SqlError> {
     if s.told(&[]).is_none() || temporary::alone(s, statement) {
         return Ok(None);
     }
+    // What is made with its rows is told when they are about to come; of a table that is there already nothing is told, as in MySQL.
+    if s.makes_with_rows || matches!(statement, Statement::CreateTable(c) if c.query.is_some()) {
+        return Ok(None);
+    }
     let text = match statement {
-        Statement::CreateTable(c) if c.query.is_some() => {
-            let what = "CREATE TABLE ... SELECT while the binary log is on";
-            return Err(SqlError::not_supported(what));
-        }
         Statement::CreateTable(c) => like_temporary(s, c),
         Statement::DropTable(d) => Some(drop_lasting(s, d)),
         _ => None,
@@ -73,6 +75,31 @@ pub(super) fn told_as(s: &Session, statement: &Statement) -> Result<Option<ToldA
     databases.sort_unstable();
     databases.dedup();
     Ok(Some(ToldAs { text, databases }))
+}
+
+/// Tells of a table whose rows come next, in the same transaction. The clause is one that MySQL has from 8.0.21 on, and that MariaDB passes over.
+pub(super) fn tell_making(s: &mut Session, def: &TableDef) {
+    let zone = s.vars.hot().time_zone.zone(s.facts.system_zone);
+    // Nothing in it goes by `sql_mode`.
+    let quoting = Quoting {
+        ansi: false,
+        bare: false,
+    };
+    let text = create_table_text(def, def.options.auto_increment, quoting, zone);
+    let text = match s.facts.database.as_deref() == Some(&*def.schema) {
+        true => text,
+        false => {
+            let name = quote(&def.name);
+            let full = format!("CREATE TABLE {}.{name}", quote(&def.schema));
+            text.replacen(&format!("CREATE TABLE {name}"), &full, 1)
+        }
+    };
+    let text = format!("{text} /*!80021 START TRANSACTION */");
+    let around = (&s.facts, &s.vars);
+    let now = s.now_micros();
+    if let Some(told) = Told::of(s.instance.change_log(), around, text.as_bytes(), now) {
+        told.log().made(&mut s.engine, &told, &def.schema);
+    }
 }
 
 /// CREATE TABLE .. LIKE a table that a replica does not have.

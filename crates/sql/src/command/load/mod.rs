@@ -9,6 +9,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 
 use engine::{ColumnDef, Table};
+use types::charset::to_utf8;
 use types::error::codes;
 use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
 
@@ -46,6 +47,8 @@ enum Target {
 enum Source {
     Client,
     File(std::fs::File),
+    /// What another server has sent, and how much of it was read.
+    Applied(engine::TempFile, u64),
 }
 
 impl Source {
@@ -61,6 +64,15 @@ impl Source {
                     SqlError::new(codes::ER_ERROR_ON_READ, format!("Error reading file ({e})"))
                 })?;
                 Ok((!chunk.is_empty()).then_some(chunk))
+            }
+            Source::Applied(file, at) => {
+                let left = file.len() - *at;
+                if left == 0 {
+                    return Ok(None);
+                }
+                let chunk = file.read(*at, left.min(CHUNK as u64) as usize).await?;
+                *at += chunk.len() as u64;
+                Ok(Some(chunk.to_vec()))
             }
         }
     }
@@ -96,9 +108,14 @@ impl Session {
         statement: &LoadData,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        let mut load = self.prepare_load(statement)?;
+        let applied = self.applied_file.take();
+        let charset = applied.as_ref().map(|(_, charset)| *charset);
+        let mut load = self.prepare_load(statement, charset)?;
         let shape = Shape::of(&statement.format)?;
-        let mut source = if statement.local {
+        let local = statement.local && applied.is_none();
+        let mut source = if let Some((file, _)) = applied {
+            Source::Applied(file, 0)
+        } else if statement.local {
             if !self.local_infile() {
                 return Err(SqlError::fixed(codes::ER_CLIENT_LOCAL_FILES_DISABLED));
             }
@@ -132,7 +149,7 @@ impl Session {
             Err(_) => Ok(()),
         };
         self.rows_before = 0;
-        if statement.local {
+        if local {
             // The client sends all of it, whatever has become of the statement.
             while let Ok(Some(_)) = sink.file_chunk().await {}
         }
@@ -160,7 +177,12 @@ impl Session {
         on.is_some_and(|v| v.as_u64() != 0)
     }
 
-    fn prepare_load<'l>(&mut self, l: &'l LoadData) -> Result<Load<'l>, SqlError> {
+    /// `charset`: that of the file where the statement does not say.
+    fn prepare_load<'l>(
+        &mut self,
+        l: &'l LoadData,
+        charset: Option<Charset>,
+    ) -> Result<Load<'l>, SqlError> {
         if l.xml {
             return Err(SqlError::not_supported("LOAD XML"));
         }
@@ -186,7 +208,7 @@ impl Session {
             locked.check_change(&name.schema, &name.name)?;
         }
         let charset = match &l.charset {
-            None => Charset::Utf8mb4,
+            None => charset.unwrap_or(Charset::Utf8mb4),
             Some(name) => Charset::by_name(name).ok_or_else(|| {
                 SqlError::new(
                     codes::ER_UNKNOWN_CHARACTER_SET,
@@ -269,7 +291,7 @@ impl Session {
             quoted(&name.name),
             columns.join(",")
         );
-        let plan = self.plan_load(&text, None)?;
+        let plan = self.plan_load(&text, None, &[])?;
         match &plan.peek().body {
             PlanBody::Insert(i) => Ok(Arc::clone(&i.table)),
             _ => Err(SqlError::internal("an INSERT that is none")),
@@ -379,7 +401,7 @@ impl Session {
         let text = load.insert(&columns, rows, &vec!["?"; columns.len()].join(","));
         let plan = match load.run.take() {
             Some(plan) if rows == RUN_ROWS => plan,
-            _ => self.plan_load(&text, None)?,
+            _ => self.plan_load(&text, None, &values)?,
         };
         let done = self.run_part(&plan, &values).await?;
         load.count(&done);
@@ -423,17 +445,18 @@ impl Session {
             }
         }
         let text = load.insert(&columns, 1, &given.join(","));
-        let plan = self.plan_load(&text, Some(load.statement))?;
+        let plan = self.plan_load(&text, Some(load.statement), &values)?;
         let done = self.run_part(&plan, &values).await?;
         load.count(&done);
         Ok(())
     }
 
-    /// Plans an INSERT, with the assignments of the statement as further columns.
+    /// Plans an INSERT of values such as these, with the assignments of the statement as further columns.
     fn plan_load(
         &mut self,
         text: &str,
         with: Option<&LoadData>,
+        values: &[Value],
     ) -> Result<Authorized<Plan>, SqlError> {
         let options = sql_parser::Options {
             placeholders: true,
@@ -453,7 +476,17 @@ impl Session {
                 rows.iter_mut().for_each(|r| r.push(value.clone()));
             }
         }
-        self.plan(&statement)
+        // A parameter's text is in the connection's character set, unless something else is said.
+        let types: Vec<(u32, ExprType)> = match self.vars.connection_collation().charset() {
+            Charset::Utf8mb4 => Vec::new(),
+            _ => {
+                let ty = ExprType::text(65_535, CollationId::DEFAULT, Coercibility::Literal, true);
+                let texts = (0u32..).zip(values);
+                let texts = texts.filter(|(_, v)| !matches!(v, Value::Bytes(_)));
+                texts.map(|(n, _)| (n, ty)).collect()
+            }
+        };
+        self.plan_typed(&statement, &types)
     }
 
     /// Runs an INSERT as a part of the statement.
@@ -517,7 +550,13 @@ impl Load<'_> {
             return Ok(Value::Bytes(text));
         }
         match charset.first_invalid(&text) {
-            None => Ok(Value::Str(text, self.collation)),
+            None => Ok(Value::Str(
+                match charset {
+                    Charset::Utf8mb4 => text,
+                    other => to_utf8(other, &text).into_bytes(),
+                },
+                CollationId::DEFAULT,
+            )),
             Some(at) => {
                 let shown: String = text[at..]
                     .iter()

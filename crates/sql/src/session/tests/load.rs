@@ -188,6 +188,39 @@ fn lines_of_other_lengths_and_values_of_their_own() {
 }
 
 #[test]
+fn a_file_is_in_its_own_character_set() {
+    let mut c = client();
+    // UTF-8 where nothing else is said, whatever the connection speaks.
+    for names in ["utf8mb4", "latin1"] {
+        c.run(&format!("SET NAMES {names}"));
+        c.run("TRUNCATE t");
+        let sql = "LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t";
+        load(&mut c, &format!("{sql} (a, b)"), "1\tfünf\n2\t\\N\n").expect("rows");
+        // The bytes of these are two characters each in latin1.
+        load(
+            &mut c,
+            &format!("{sql} CHARACTER SET latin1 (a, b)"),
+            "3\tfünf\n",
+        )
+        .expect("rows");
+        load(
+            &mut c,
+            &format!("{sql} CHARACTER SET latin1 (a, @b) SET b = @b"),
+            "4\tfünf\n",
+        )
+        .expect("rows");
+        c.run("SET NAMES utf8mb4");
+        let found = c.run("SELECT GROUP_CONCAT(HEX(b) ORDER BY a) FROM t WHERE b IS NOT NULL");
+        let (one, two) = ("66C3BC6E66", "66C383C2BC6E66");
+        let expected = format!("{one},{two},{two}");
+        match &found.rows[0][0] {
+            types::Value::Str(b, _) => assert_eq!(String::from_utf8_lossy(b), expected, "{names}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
 fn a_line_without_an_end_is_refused() {
     let s = server();
     let mut c = Client::in_test(&s);
