@@ -521,12 +521,14 @@ pub(crate) struct Holds {
     pub(crate) reads: bool,
     /// LOCK INSTANCE FOR BACKUP.
     pub(crate) backup: bool,
+    /// What it writes is not over with a statement or a transaction.
+    pub(crate) writes_on: bool,
 }
 
 impl Holds {
-    /// It has a table locked for writing.
+    /// It goes on to write: it has a table locked for that, or has said so.
     pub(crate) fn writes(&self) -> bool {
-        self.tables.iter().any(|h| h.mode() == TableLockMode::Write)
+        self.writes_on || self.tables.iter().any(|h| h.mode() == TableLockMode::Write)
     }
 }
 

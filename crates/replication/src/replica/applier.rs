@@ -390,6 +390,15 @@ impl Applier<'_> {
             self.session.commit_applied().await?;
             self.session.begin_applied();
         }
+        // Not while it waits for its turn: those before it have to write.
+        self.session.apply_in_one();
+        let outcome = self.committed(header, place).await;
+        self.session.end_applied();
+        outcome
+    }
+
+    /// Commits with the place, and says where it is then.
+    async fn committed(&mut self, header: &Header, place: Place) -> Result<(), Stopped> {
         self.writer.write(&mut self.session, &place).await?;
         let committing = self.session.commit_applied_in_memory().await?;
         if let Some(lane) = &mut self.lane {
