@@ -14,8 +14,8 @@ use history::{History, Made};
 use replication::replica::ReplicaServer;
 use scripted::file::{File, SID};
 use scripted::{begin, number, run, serve, server, settled};
-use sql::Instance;
 use sql::context::replica::{Replica, ReplicaFacts};
+use sql::{Instance, Session};
 use wire::binlog::frame::Checksum;
 
 /// Makes a server with so many workers.
@@ -424,5 +424,51 @@ fn a_transaction_larger_than_all_the_room_is_applied() {
             "{workers}"
         );
         block_on(replica.stop());
+    }
+}
+
+/// FLUSH TABLES WITH READ LOCK stops appliers as it does everybody else: what is read under it stays as it is, to the place that the replica says it has
+/// applied. It goes on afterwards, and comes to the same end.
+#[test]
+fn a_read_lock_of_the_server_stops_appliers() {
+    for (seed, workers) in [(40, 1), (41, 4)] {
+        let made = History::random(seed, 1500, true);
+        let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+        with_workers(&instance, workers);
+        let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+        begin(&instance, serve("8.0.41", made.file.clone()));
+        let mut locker = Session::of_the_server(&instance, instance.next_connection_id());
+        let mut lock = |sql: &str| {
+            block_on(locker.query(sql)).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        };
+        let position = || replica.facts().expect("a source").applied.position;
+        let (mut in_the_midst, mut last) = (0, 0);
+        let until = Instant::now() + Duration::from_secs(60);
+        while position() < made.file.len() as u64 {
+            assert!(Instant::now() < until, "{:?}", replica.facts());
+            lock("FLUSH TABLES WITH READ LOCK");
+            let before = (position(), tables(&instance));
+            // As long as many transactions take.
+            std::thread::sleep(Duration::from_millis(30));
+            let after = (position(), tables(&instance));
+            assert_eq!(before.0, after.0, "seed {seed}, {workers} workers");
+            assert!(before.1 == after.1, "rows, seed {seed}, {workers} workers");
+            in_the_midst += u32::from(before.0 > last && before.0 < made.file.len() as u64);
+            last = before.0;
+            lock("UNLOCK TABLES");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert!(
+            in_the_midst >= 3,
+            "it was locked {in_the_midst} times while it was at work"
+        );
+        let facts = settled(&replica, made.file.len());
+        assert_eq!(failures(&facts), "", "seed {seed}, {workers} workers");
+        block_on(replica.stop());
+        assert_eq!(
+            tables(&instance),
+            made.tables,
+            "seed {seed}, {workers} workers"
+        );
     }
 }

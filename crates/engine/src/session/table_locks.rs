@@ -304,7 +304,15 @@ impl Session {
         self.writing.as_ref().is_none_or(Writing::begin)
     }
 
-    /// The statement has ended. A session that has locked tables for writing goes on.
+    /// What the session writes from now on, in several statements and transactions, is one to whoever locks the server for reading, until this is called with `false`.
+    pub fn write_in_one(&mut self, on: bool) {
+        self.holds.writes_on = on;
+        if !on {
+            self.end_writing();
+        }
+    }
+
+    /// The statement has ended. A session that has locked tables for writing, or [writes in one](Self::write_in_one), goes on.
     #[inline]
     pub fn end_writing(&self) {
         if let Some(writing) = &self.writing
@@ -416,6 +424,7 @@ impl Session {
 
     /// Gives back every lock that outlives transactions.
     pub fn release_locks(&mut self) {
+        self.holds.writes_on = false;
         self.unlock_tables();
         self.unlock_server_for_reading();
         self.unlock_for_backup();

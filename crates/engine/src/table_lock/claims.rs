@@ -7,89 +7,14 @@
 //! A table that transactions use is another matter: there a change gives way, and has no claim.
 //!
 //! **No cycle among claims.** All claims of a statement have its turn, and the earlier turn goes first on every table. Whoever is in the midst of a change
-//! passes them ([`Claimed::Passed`]): he has the DDL mutex, which they have to wait for. Who waits for a claim and uses what it is in want of is told
+//! passes them ([`super::Claimed::Passed`]): he has the DDL mutex, which they have to wait for. Who waits for a claim and uses what it is in want of is told
 //! ([`TableLock::is_claimed_for`]). Whoever locks the server lets claims pass first ([`super::GlobalLock`]).
 //!
 //! Must never do: outlive the statement; stand on a table that its owner does not want any more.
 
-use super::{GlobalLock, Owner, State, TableLock};
+use super::{Claim, GlobalLock, Owner, TableLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// What is to be done about the claims of others.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Claimed {
-    /// They come first.
-    First,
-    /// They can wait.
-    Passed,
-}
-
-/// Who comes next, and what for.
-pub(super) struct Claim {
-    owner: Owner,
-    turn: u64,
-    /// The numbers of all tables that the owner has to have.
-    wants: Arc<[u64]>,
-}
-
-impl State {
-    /// Whether somebody comes before `owner`, who does not hold the lock.
-    pub(super) fn claimed_against(&self, owner: Owner) -> bool {
-        let holds = self.writer == Some(owner)
-            || self.changing == Some(owner)
-            || self.readers.contains(&owner);
-        let first = self.claims.first();
-        first.is_some_and(|c| c.owner != owner) && !holds
-    }
-}
-
-impl TableLock {
-    /// Whether somebody else has locked it for writing.
-    fn is_written_by_another(&self, owner: Owner) -> bool {
-        let writer = self.lock().writer;
-        writer.is_some_and(|o| o != owner)
-    }
-
-    /// Makes a claim, or makes it anew; false where nobody else has locked the table for writing.
-    fn claim(&self, claim: Claim) -> bool {
-        let claimed = self.change(|s| {
-            let before = s.claims.len();
-            s.claims.retain(|c| c.turn != claim.turn);
-            let anew = s.claims.len() < before;
-            if !anew && s.writer.is_none_or(|o| o == claim.owner) {
-                return false;
-            }
-            let at = s.claims.partition_point(|c| c.turn < claim.turn);
-            s.claims.insert(at, claim);
-            true
-        });
-        if claimed {
-            // Who waits for the table may use another one that is wanted.
-            self.changed.fire();
-        }
-        claimed
-    }
-
-    fn unclaim(&self, turn: u64) {
-        self.change(|s| s.claims.retain(|c| c.turn != turn));
-        self.changed.fire();
-    }
-
-    /// Nobody has it locked for writing any more, and somebody who comes before `owner` has to have one of these tables as well, by their locks' numbers.
-    pub(crate) fn is_claimed_for(&self, owner: Owner, used: impl Fn(u64) -> bool) -> bool {
-        let s = self.lock();
-        let mut others = s.claims.iter().filter(|c| c.owner != owner);
-        s.writer.is_none()
-            && s.claimed_against(owner)
-            && others.any(|c| c.wants.iter().any(|n| used(*n)))
-    }
-
-    /// Nobody has a claim to it.
-    pub(crate) fn is_unclaimed(&self) -> bool {
-        self.lock().claims.is_empty()
-    }
-}
 
 /// The claims of a statement, until they are dropped.
 pub(crate) struct Claims {

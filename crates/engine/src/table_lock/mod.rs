@@ -19,7 +19,7 @@ mod shown;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use claims::{Claimed, Claims};
+pub(crate) use claims::Claims;
 pub(crate) use global::{GlobalLock, Hindrance, Writing};
 pub(crate) use shown::TableWait;
 pub use shown::{TableLockKind, TablesInUse};
@@ -27,7 +27,6 @@ pub use shown::{TableLockKind, TablesInUse};
 use base::Event;
 use base::counters::{SHARDS, shard};
 use base::lock::{Mutex, MutexGuard};
-use claims::Claim;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
@@ -78,6 +77,23 @@ pub(crate) enum Asked {
     Held,
 }
 
+/// What is to be done about the claims of others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Claimed {
+    /// They come first.
+    First,
+    /// They can wait.
+    Passed,
+}
+
+/// Who comes next, and what for.
+struct Claim {
+    owner: Owner,
+    turn: u64,
+    /// The numbers of all tables that the owner has to have.
+    wants: Arc<[u64]>,
+}
+
 /// Users by phase. A line of its own for each thread.
 #[repr(align(128))]
 #[derive(Default)]
@@ -112,7 +128,16 @@ impl State {
                 && !base::mutant!("write-lock-granted-beside-a-reader")
     }
 
-    /// The same, or somebody comes first.
+    /// Whether somebody comes before `owner`, who does not hold the lock.
+    fn claimed_against(&self, owner: Owner) -> bool {
+        let holds = self.writer == Some(owner)
+            || self.changing == Some(owner)
+            || self.readers.contains(&owner);
+        let first = self.claims.first();
+        first.is_some_and(|c| c.owner != owner) && !holds
+    }
+
+    /// Somebody has a lock that does not go with it, or comes first.
     fn closed_to(&self, owner: Owner, mode: TableLockMode, claimed: Claimed) -> bool {
         self.held_against(owner, mode) || claimed == Claimed::First && self.claimed_against(owner)
     }
@@ -357,6 +382,51 @@ impl TableLock {
         self.lock().rising
     }
 
+    /// Whether somebody else has locked it for writing.
+    fn is_written_by_another(&self, owner: Owner) -> bool {
+        let writer = self.lock().writer;
+        writer.is_some_and(|o| o != owner)
+    }
+
+    /// Makes a claim, or makes it anew; false where nobody else has locked the table for writing.
+    fn claim(&self, claim: Claim) -> bool {
+        let claimed = self.change(|s| {
+            let before = s.claims.len();
+            s.claims.retain(|c| c.turn != claim.turn);
+            let anew = s.claims.len() < before;
+            if !anew && s.writer.is_none_or(|o| o == claim.owner) {
+                return false;
+            }
+            let at = s.claims.partition_point(|c| c.turn < claim.turn);
+            s.claims.insert(at, claim);
+            true
+        });
+        if claimed {
+            // Who waits for the table may use another one that is wanted.
+            self.changed.fire();
+        }
+        claimed
+    }
+
+    fn unclaim(&self, turn: u64) {
+        self.change(|s| s.claims.retain(|c| c.turn != turn));
+        self.changed.fire();
+    }
+
+    /// Nobody has it locked for writing any more, and somebody who comes before `owner` has to have one of these tables as well, by their locks' numbers.
+    pub(crate) fn is_claimed_for(&self, owner: Owner, used: impl Fn(u64) -> bool) -> bool {
+        let s = self.lock();
+        let mut others = s.claims.iter().filter(|c| c.owner != owner);
+        s.writer.is_none()
+            && s.claimed_against(owner)
+            && others.any(|c| c.wants.iter().any(|n| used(*n)))
+    }
+
+    /// Nobody has a claim to it.
+    pub(crate) fn is_unclaimed(&self) -> bool {
+        self.lock().claims.is_empty()
+    }
+
     /// Begins to wait until all users that there are now have gone; gives what [`have_gone`](Self::have_gone) is asked by.
     pub(crate) fn watch(&self) -> u64 {
         self.change(|s| {
@@ -451,12 +521,14 @@ pub(crate) struct Holds {
     pub(crate) reads: bool,
     /// LOCK INSTANCE FOR BACKUP.
     pub(crate) backup: bool,
+    /// What it writes is not over with a statement or a transaction.
+    pub(crate) writes_on: bool,
 }
 
 impl Holds {
-    /// It has a table locked for writing.
+    /// It goes on to write: it has a table locked for that, or has said so.
     pub(crate) fn writes(&self) -> bool {
-        self.tables.iter().any(|h| h.mode() == TableLockMode::Write)
+        self.writes_on || self.tables.iter().any(|h| h.mode() == TableLockMode::Write)
     }
 }
 

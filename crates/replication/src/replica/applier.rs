@@ -423,6 +423,15 @@ impl Applier<'_> {
             self.session.wait_turn().await?;
         }
         let place = self.behind(end);
+        // Not while it waits for its turn: those before it have to write.
+        self.session.apply_in_one();
+        let outcome = self.commit_with(header, place).await;
+        self.session.end_applied();
+        outcome
+    }
+
+    /// Commits with the place, and says where it is then.
+    async fn commit_with(&mut self, header: &Header, place: Place) -> Result<(), Stopped> {
         if self.session.is_making() {
             return self.define(header, place).await;
         }

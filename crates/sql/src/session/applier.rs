@@ -69,6 +69,17 @@ impl Session {
         self.engine.in_transaction()
     }
 
+    /// What follows belongs together, up to [`end_applied`](Self::end_applied): nobody locks the server for reading in between, and finds rows of a transaction while
+    /// the place that the replica says it is at is in front of it.
+    pub fn apply_in_one(&mut self) {
+        self.engine.write_in_one(true);
+    }
+
+    /// All that is to be seen of it is seen.
+    pub fn end_applied(&mut self) {
+        self.engine.write_in_one(false);
+    }
+
     /// Commits it.
     ///
     /// # Errors
@@ -91,9 +102,7 @@ impl Session {
                 told.log().nothing(&mut self.engine, &told);
             }
         }
-        let done = self.engine.commit_in_memory().await;
-        self.engine.end_writing();
-        done
+        self.engine.commit_in_memory().await
     }
 
     /// Waits until a commit is durable.

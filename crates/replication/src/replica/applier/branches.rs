@@ -173,6 +173,18 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         self.wait_alone().await?;
+        self.session.apply_in_one();
+        let outcome = self.commit_prepared(header, xid, end).await;
+        self.session.end_applied();
+        outcome
+    }
+
+    async fn commit_prepared(
+        &mut self,
+        header: &Header,
+        xid: &Xid,
+        end: &LogPlace,
+    ) -> Result<(), Stopped> {
         let place = self.behind(end);
         let Some(taken) = self.session.take_up_prepared(xid).await? else {
             return Err(SqlError::fixed(codes::ER_XAER_NOTA).into());

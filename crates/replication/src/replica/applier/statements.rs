@@ -202,19 +202,32 @@ impl Applier<'_> {
                 Err(wire::ProtocolError::Malformed.into())
             }
             Class::Definition => {
-                self.definition(query).await?;
-                match self.group.open {
-                    // Rows follow, as behind CREATE TABLE .. SELECT.
-                    true => {
-                        self.session.begin_applied();
-                        Ok(())
-                    }
-                    false => {
-                        // The change has left what it was, with its name.
-                        self.session.set_applied_origin(None);
-                        self.commit(header, end).await
-                    }
-                }
+                self.session.apply_in_one();
+                let outcome = self.definition_and_place(header, query, end).await;
+                self.session.end_applied();
+                outcome
+            }
+        }
+    }
+
+    /// A statement that commits by itself, and the place behind it.
+    async fn definition_and_place(
+        &mut self,
+        header: &Header,
+        query: &Query<'_>,
+        end: &LogPlace,
+    ) -> Result<(), Stopped> {
+        self.definition(query).await?;
+        match self.group.open {
+            // Rows follow, as behind CREATE TABLE .. SELECT.
+            true => {
+                self.session.begin_applied();
+                Ok(())
+            }
+            false => {
+                // The change has left what it was, with its name.
+                self.session.set_applied_origin(None);
+                self.commit(header, end).await
             }
         }
     }
