@@ -409,7 +409,7 @@ fn a_replicas_own_log_has_each_name_once() {
     end(&mut f, "ROLLBACK", "b");
     for restart in [false, true] {
         let mut disk = Arc::new(MemDisk::default());
-        let mut named = Vec::new();
+        let (mut named, mut first) = (Vec::new(), None);
         let lives: &[usize] = match restart {
             true => &[between, f.bytes.len()],
             false => &[f.bytes.len()],
@@ -418,7 +418,8 @@ fn a_replicas_own_log_has_each_name_once() {
             let (engine, instance) = server(&disk);
             of_workers(&instance, 4);
             instance.log_changes_in(Changes::new(&engine));
-            let from = engine.end_of_groups();
+            // What was prepared has left its rows in front of the restart.
+            let from = *first.get_or_insert_with(|| engine.end_of_groups());
             let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
             let port = serve("8.0.41", f.bytes[..*upto].to_vec());
             match life {
@@ -439,7 +440,9 @@ fn a_replicas_own_log_has_each_name_once() {
             let of = |(said, end): (String, replication::group::End)| {
                 (end.gtid.map_or(0, |g| g.number), said, end.keys.is_some())
             };
-            named.extend(groups::groups(&instance, &engine, from).into_iter().map(of));
+            if life + 1 == lives.len() {
+                named.extend(groups::groups(&instance, &engine, from).into_iter().map(of));
+            }
             block_on(replica.stop());
             drop(replica);
             match restart {
