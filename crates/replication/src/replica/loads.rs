@@ -1,5 +1,5 @@
-//! The files of LOAD DATA that a source with statements in its binary log sends in blocks, until their statements come: temporary files, of which nothing is left
-//! when the transaction ends or the server does. All temporary files of a server together have a limit; what is beyond it is an error.
+//! The files of LOAD DATA that a source with statements in its binary log sends in blocks, until their statements come: temporary files, of which
+//! nothing is left when the transaction ends or the server does. All temporary files of a server together have a limit; what is beyond it is an error.
 
 use std::collections::HashMap;
 use std::sync::Arc;

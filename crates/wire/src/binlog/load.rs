@@ -1,5 +1,5 @@
-//! LOAD DATA in a binary log of statements: the file comes in blocks (BEGIN_LOAD_QUERY, APPEND_BLOCK), then the statement that loads it (EXECUTE_LOAD_QUERY), or
-//! word that nobody will (DELETE_FILE).
+//! LOAD DATA in a binary log of statements: the file comes in blocks (BEGIN_LOAD_QUERY, APPEND_BLOCK), then the statement that loads it
+//! (EXECUTE_LOAD_QUERY), or word that nobody will (DELETE_FILE).
 
 use super::query::Query;
 use crate::error::ProtocolError;
