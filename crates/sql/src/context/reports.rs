@@ -9,8 +9,9 @@ use types::SqlError;
 use super::deadlocks::{Report, ReportListener};
 use super::instance::Instance;
 use super::persisted::PersistedStore;
-use super::replica::{Replica, ReplicaFacts};
+use super::replica::{Applies, Replica, ReplicaFacts};
 use super::transactions::TransactionRow;
+use crate::exec::HasApplier;
 use crate::persisted::PersistedValue;
 use types::temporal::Zone;
 
@@ -132,5 +133,12 @@ impl Instance {
     /// What there is to show of it.
     pub(crate) fn replica_facts(&self) -> Option<ReplicaFacts> {
         self.replica.get()?.upgrade()?.facts()
+    }
+}
+
+impl HasApplier for Instance {
+    fn applier(&self) -> Option<Arc<dyn Applies>> {
+        let it: Arc<dyn Applies> = self.replica.get()?.upgrade()?;
+        Some(it)
     }
 }
