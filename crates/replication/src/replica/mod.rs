@@ -63,7 +63,7 @@ use std::sync::{Arc, Weak};
 use base::Event;
 use base::lock::Mutex;
 use sql::context::replica::{
-    Answer, FilterFacts, LogPlace, Receiving, Replica, ReplicaFacts, check_channel,
+    Answer, Applies, FilterFacts, LogPlace, Receiving, Replica, ReplicaFacts, check_channel,
 };
 use sql::{Instance, Session};
 use sql_expr::vars::{StatusSource, StatusValue};
@@ -520,6 +520,21 @@ impl ReplicaServer {
     }
 }
 
+impl Applies for ReplicaServer {
+    fn has_applied(&self, file: &str, position: u64) -> Option<bool> {
+        let place = LogPlace {
+            file: file.to_owned(),
+            position,
+        };
+        let s = self.shared.state();
+        s.applier_runs.then(|| s.place.log.reaches(&place))
+    }
+
+    fn applied(&self) -> &Event {
+        &self.shared.applied
+    }
+}
+
 impl Replica for ReplicaServer {
     fn change_source<'a>(&'a self, change: &'a ChangeReplication) -> Answer<'a> {
         Box::pin(self.change(change))
@@ -543,15 +558,6 @@ impl Replica for ReplicaServer {
 
     fn reset<'a>(&'a self, all: bool, channel: Option<&'a str>) -> Answer<'a> {
         Box::pin(self.forget(all, channel))
-    }
-
-    fn has_applied(&self, place: &LogPlace) -> Option<bool> {
-        let s = self.shared.state();
-        s.applier_runs.then(|| s.place.log.reaches(place))
-    }
-
-    fn applied(&self) -> &Event {
-        &self.shared.applied
     }
 
     fn facts(&self) -> Option<ReplicaFacts> {

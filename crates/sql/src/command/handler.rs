@@ -153,7 +153,7 @@ impl Session {
                 connection_id: self.facts.connection_id,
                 named_locks: &self.instance.named_locks,
                 binary_log: self.instance.binary_log.get().map(|l| &**l),
-                replica: self.instance.replica.get(),
+                replica: &*self.instance,
                 told: None,
             };
             let r = handler::run(ready, position, &mut x, sink).await;

@@ -214,7 +214,7 @@ impl Session {
             connection_id: self.facts.connection_id,
             named_locks: &self.instance.named_locks,
             binary_log: self.instance.binary_log.get().map(|l| &**l),
-            replica: self.instance.replica.get(),
+            replica: &*self.instance,
             told: None,
         };
         exec::eval_scalar(&ctx, &mut x, expr).await
@@ -263,7 +263,7 @@ impl Session {
                 connection_id: id,
                 named_locks: &self.instance.named_locks,
                 binary_log: self.instance.binary_log.get().map(|l| &**l),
-                replica: self.instance.replica.get(),
+                replica: &*self.instance,
                 told: Told::of(
                     self.instance.change_log(),
                     (&self.facts, &self.vars),

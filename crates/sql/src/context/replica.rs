@@ -6,9 +6,10 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use base::Event;
 use types::error::codes;
 use types::{SqlError, Warning};
+
+pub use crate::exec::Applies;
 
 use sql_parser::ast::{ChangeReplication, FilterKind, ReplicaControl, ReplicationFilter};
 
@@ -16,7 +17,7 @@ use sql_parser::ast::{ChangeReplication, FilterKind, ReplicaControl, Replication
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Warning>, SqlError>> + Send + 'a>>;
 
 /// Carries out the statements about a replica.
-pub trait Replica: Send + Sync {
+pub trait Replica: Applies {
     /// CHANGE REPLICATION SOURCE TO.
     fn change_source<'a>(&'a self, change: &'a ChangeReplication) -> Answer<'a>;
 
@@ -35,12 +36,6 @@ pub trait Replica: Send + Sync {
 
     /// RESET REPLICA: forgets how far it has come, and with `all` also where the source is.
     fn reset<'a>(&'a self, all: bool, channel: Option<&'a str>) -> Answer<'a>;
-
-    /// Whether transactions are applied up to this place of the source's binary log; `None`: the applier does not run.
-    fn has_applied(&self, place: &LogPlace) -> Option<bool>;
-
-    /// Fires when what is applied is more than before, and when the applier has ended.
-    fn applied(&self) -> &Event;
 
     /// What there is to show; `None` where no source was ever named.
     fn facts(&self) -> Option<ReplicaFacts>;

@@ -9,8 +9,9 @@ use types::SqlError;
 use super::deadlocks::{Report, ReportListener};
 use super::instance::Instance;
 use super::persisted::PersistedStore;
-use super::replica::{FilterFacts, Replica, ReplicaFacts};
+use super::replica::{Applies, FilterFacts, Replica, ReplicaFacts};
 use super::transactions::TransactionRow;
+use crate::exec::HasApplier;
 use crate::persisted::PersistedValue;
 use types::temporal::Zone;
 
@@ -138,5 +139,12 @@ impl Instance {
     pub(crate) fn global_filters(&self) -> Vec<FilterFacts> {
         let it = self.replica.get().and_then(Weak::upgrade);
         it.map(|r| r.global_filters()).unwrap_or_default()
+    }
+}
+
+impl HasApplier for Instance {
+    fn applier(&self) -> Option<Arc<dyn Applies>> {
+        let it: Arc<dyn Applies> = self.replica.get()?.upgrade()?;
+        Some(it)
     }
 }

@@ -1,16 +1,14 @@
 //! What a statement runs with, and what the parts of the executor pass around.
 
-use std::sync::Weak;
-
 use engine::Session;
 use types::SqlError;
 
 use super::change_log::Told;
 use super::named_locks::NamedLocks;
+use super::waiting::HasApplier;
 use super::{memo, spool, waiting};
 use crate::access::SecurityContext;
 use crate::binary_log::BinaryLog;
-use crate::context::replica::Replica;
 use sql_expr::{EvalCtx, EvalError};
 
 /// What a statement runs with.
@@ -29,8 +27,8 @@ pub struct ExecCtx<'a> {
     pub named_locks: &'a NamedLocks,
     /// The binary log, where it is on.
     pub binary_log: Option<&'a dyn BinaryLog>,
-    /// What makes the server a replica, where something does.
-    pub replica: Option<&'a Weak<dyn Replica>>,
+    /// Knows what makes the server a replica, where something does.
+    pub replica: &'a dyn HasApplier,
     /// Who is told of changes.
     pub told: Option<Told<'a>>,
 }
@@ -43,7 +41,7 @@ pub(crate) struct Env<'e> {
     pub connection_id: u64,
     pub named_locks: &'e NamedLocks,
     pub binary_log: Option<&'e dyn BinaryLog>,
-    pub replica: Option<&'e Weak<dyn Replica>>,
+    pub replica: &'e dyn HasApplier,
     pub told: Option<Told<'e>>,
     pub spools: spool::Spools,
     pub memos: memo::Memos,

@@ -52,6 +52,7 @@ pub use error::ExecError;
 pub use named_locks::NamedLocks;
 pub(crate) use row::Built;
 pub(crate) use waiting::unless_killed;
+pub use waiting::{Applies, HasApplier};
 
 use std::sync::Arc;
 

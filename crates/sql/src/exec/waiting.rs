@@ -3,7 +3,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::Poll;
 
 use base::Event;
@@ -13,9 +13,23 @@ use types::gtid::GtidSet;
 
 use super::Env;
 use super::named_locks::LOCK;
-use crate::context::replica::{LogPlace, Replica};
 use sql_expr::memory::Charge;
 use sql_expr::{Special, Val};
+
+/// What applies the transactions of another server here, as far as statements wait for it.
+pub trait Applies: Send + Sync {
+    /// Whether it has come to this place of the other server's binary log; `None`: it does not run.
+    fn has_applied(&self, file: &str, position: u64) -> Option<bool>;
+
+    /// Fires when what is applied is more than before, and when it has ended.
+    fn applied(&self) -> &Event;
+}
+
+/// Knows what applies transactions, where anything does.
+pub trait HasApplier: Sync {
+    /// It.
+    fn applier(&self) -> Option<Arc<dyn Applies>>;
+}
 
 /// Longest wait, for times that are out of reason.
 const LONGEST: f64 = 1e9;
@@ -68,7 +82,7 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             Val::Int(i64::from(done != Some(true)))
         }
         Special::WaitForApplied(set, seconds) => {
-            let Some(replica) = env.replica.and_then(Weak::upgrade) else {
+            let Some(replica) = env.replica.applier() else {
                 return Ok(Val::Null);
             };
             match wait_for_gtids(env, set, seconds, Some(&*replica)).await? {
@@ -78,14 +92,13 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             }
         }
         Special::WaitForPlace(file, position, seconds) => {
-            let Some(replica) = env.replica.and_then(Weak::upgrade) else {
+            let Some(replica) = env.replica.applier() else {
                 return Ok(Val::Null);
             };
-            let place = LogPlace { file, position };
             let mut looked = 0;
             let mut last = None;
             let ready = || {
-                last = replica.has_applied(&place);
+                last = replica.has_applied(&file, position);
                 looked += 1;
                 last != Some(false)
             };
@@ -113,10 +126,9 @@ async fn wait_for_gtids(
     env: &Env<'_>,
     set: GtidSet,
     seconds: f64,
-    applier: Option<&dyn Replica>,
+    applier: Option<&dyn Applies>,
 ) -> Result<Option<bool>, SqlError> {
-    let nowhere = LogPlace::default();
-    let rests = || applier.is_some_and(|a| a.has_applied(&nowhere).is_none());
+    let rests = || applier.is_some_and(|a| a.has_applied("", 0).is_none());
     let Some(log) = env.binary_log else {
         let none = GtidSet::new();
         let done = none.contains(&set);

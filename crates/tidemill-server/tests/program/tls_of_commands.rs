@@ -72,12 +72,82 @@ fn commands_speak_tls_as_mysqls_clients_do() -> Outcome<()> {
     ] {
         ask(&mut *conn, sql)?;
     }
+    backups(&source, &other, folder.path())?;
     let (own, foreign) = (file(&source, "ca.pem"), file(&other, "ca.pem"));
-    let (cert, key) = (
-        file(&source, "client-cert.pem"),
-        file(&source, "client-key.pem"),
+
+    // A replica goes on as it was made: over TLS.
+    let below = folder.path().join("replica");
+    std::fs::create_dir_all(&below).map_err(|e| e.to_string())?;
+    let mut replica = Setup::tidemill(Path::new(env!("CARGO_BIN_EXE_tidemill")), &below)?;
+    for option in source.options() {
+        replica = replica.option(option.trim_start_matches("--"));
+    }
+    let replica = replica.without("auto-generate-certs").option("server-id=3");
+    let datadir = replica.datadir.display();
+    let of = format!(
+        "replica --of=127.0.0.1:{} --user=root --datadir={datadir}",
+        source.port
     );
-    let to = |name: &str| folder.path().join(name).display().to_string();
+    let account = "--replication-user=repl --replication-password=secret";
+    run(
+        &words(&format!("{of} --ssl-ca={foreign} {account}")),
+        Some("SSL connection error"),
+    )?;
+    let _ = std::fs::remove_dir_all(&replica.datadir);
+    let verified = format!("{of} --ssl-mode=VERIFY_IDENTITY --ssl-ca={own} {account}");
+    run(&words(&verified), None)?;
+    let follower = replica.start()?;
+    let mut there = follower.connect()?;
+    ask(&mut *conn, "INSERT INTO d.t VALUES (3)")?;
+    let until = Instant::now() + Duration::from_secs(30);
+    while ask(&mut *there, "SELECT COUNT(*) FROM d.t")? != [["3"]] {
+        if Instant::now() > until {
+            return Err(format!("{:?}", ask(&mut *there, "SHOW REPLICA STATUS")?));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let tls = "SELECT ssl_allowed, ssl_verify_server_certificate FROM performance_schema.replication_connection_configuration";
+    if ask(&mut *there, tls)? != [["YES", "YES"]] {
+        return Err("the replica does not say that it uses TLS".to_owned());
+    }
+
+    failover(
+        (&source, &mut *conn),
+        (&replica, &mut *there),
+        &foreign,
+        folder.path(),
+    )?;
+    drop((conn, there));
+    follower.terminate()?;
+    elsewhere.terminate()?;
+    server.terminate()
+}
+
+#[test]
+fn a_server_without_tls_is_refused_where_it_is_required() -> Outcome<()> {
+    let program = Program::new("no-tls")?;
+    let server = program.start()?;
+    let to = program.setup.datadir.with_extension("backup");
+    let at = format!(
+        "backup --server=127.0.0.1:{} --user=root",
+        program.setup.port
+    );
+    let required = format!("{at} --ssl-mode=REQUIRED --to={}", to.display());
+    run(
+        &words(&required),
+        Some("SSL is required but the server doesn't support it"),
+    )?;
+    run(&words(&format!("{at} --to={}", to.display())), None)?;
+    server.terminate()
+}
+
+fn backups(source: &Setup, other: &Setup, folder: &Path) -> Outcome<()> {
+    let (own, foreign) = (file(source, "ca.pem"), file(other, "ca.pem"));
+    let (cert, key) = (
+        file(source, "client-cert.pem"),
+        file(source, "client-key.pem"),
+    );
+    let to = |name: &str| folder.join(name).display().to_string();
     let at = format!("backup --server=127.0.0.1:{} --user=root", source.port);
     let shows = format!(
         "backup --server=127.0.0.1:{} --user=shows --password=p",
@@ -116,45 +186,16 @@ fn commands_speak_tls_as_mysqls_clients_do() -> Outcome<()> {
     let over_socket = words(&format!(
         "backup {socket} --ssl-mode=REQUIRED --to=/nowhere"
     ));
-    run(&over_socket, Some("Unix socket"))?;
+    run(&over_socket, Some("Unix socket"))
+}
 
-    // A replica goes on as it was made: over TLS.
-    let below = folder.path().join("replica");
-    std::fs::create_dir_all(&below).map_err(|e| e.to_string())?;
-    let mut replica = Setup::tidemill(Path::new(env!("CARGO_BIN_EXE_tidemill")), &below)?;
-    for option in source.options() {
-        replica = replica.option(option.trim_start_matches("--"));
-    }
-    let replica = replica.option("server-id=3");
-    let datadir = replica.datadir.display();
-    let of = format!(
-        "replica --of=127.0.0.1:{} --user=root --datadir={datadir}",
-        source.port
-    );
-    let account = "--replication-user=repl --replication-password=secret";
-    run(
-        &words(&format!("{of} --ssl-ca={foreign} {account}")),
-        Some("SSL connection error"),
-    )?;
-    let _ = std::fs::remove_dir_all(&replica.datadir);
-    let verified = format!("{of} --ssl-mode=VERIFY_IDENTITY --ssl-ca={own} {account}");
-    run(&words(&verified), None)?;
-    let follower = replica.start()?;
-    let mut there = follower.connect()?;
-    ask(&mut *conn, "INSERT INTO d.t VALUES (3)")?;
-    let until = Instant::now() + Duration::from_secs(30);
-    while ask(&mut *there, "SELECT COUNT(*) FROM d.t")? != [["3"]] {
-        if Instant::now() > until {
-            return Err(format!("{:?}", ask(&mut *there, "SHOW REPLICA STATUS")?));
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let tls = "SELECT ssl_allowed, ssl_verify_server_certificate FROM performance_schema.replication_connection_configuration";
-    if ask(&mut *there, tls)? != [["YES", "YES"]] {
-        return Err("the replica does not say that it uses TLS".to_owned());
-    }
-
-    // Its source is to be another one, and the old one to follow it.
+/// The replica is made the source, and the old source follows it.
+fn failover(
+    (source, old): (&Setup, &mut dyn Conn),
+    (replica, new): (&Setup, &mut dyn Conn),
+    foreign: &str,
+    folder: &Path,
+) -> Outcome<()> {
     let promote = format!(
         "promote --replica=127.0.0.1:{} --wait=20 --connect-timeout=5000",
         replica.port
@@ -167,16 +208,12 @@ fn commands_speak_tls_as_mysqls_clients_do() -> Outcome<()> {
         &words(&format!("{promote} --ssl-ca={foreign}")),
         Some("SSL connection error"),
     )?;
-    run(
-        &words(&format!("{promote} --ssl-ca={}", file(&replica, "ca.pem"))),
-        Some("SSL connection error"),
-    )?;
     run(&words(&format!("{promote} --ssl-mode=REQUIRED")), None)?;
     let rejoin = format!(
         "rejoin --server=127.0.0.1:{} --to=127.0.0.1:{} --wait=20 --connect-timeout=5000 --replication-user=repl",
         source.port, replica.port
     );
-    let password = folder.path().join("password");
+    let password = folder.join("password");
     std::fs::write(&password, "secret\n").map_err(|e| e.to_string())?;
     let rejoin = format!(
         "{rejoin} --replication-password-file={}",
@@ -190,34 +227,13 @@ fn commands_speak_tls_as_mysqls_clients_do() -> Outcome<()> {
         &words(&format!("{rejoin} --replication-ssl --ssl-mode=REQUIRED")),
         None,
     )?;
-    ask(&mut *there, "INSERT INTO d.t VALUES (4)")?;
+    ask(&mut *new, "INSERT INTO d.t VALUES (4)")?;
     let until = Instant::now() + Duration::from_secs(30);
-    while ask(&mut *conn, "SELECT COUNT(*) FROM d.t")? != [["4"]] {
+    while ask(&mut *old, "SELECT COUNT(*) FROM d.t")? != [["4"]] {
         if Instant::now() > until {
-            return Err(format!("{:?}", ask(&mut *conn, "SHOW REPLICA STATUS")?));
+            return Err(format!("{:?}", ask(&mut *old, "SHOW REPLICA STATUS")?));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    drop((conn, there));
-    follower.terminate()?;
-    elsewhere.terminate()?;
-    server.terminate()
-}
-
-#[test]
-fn a_server_without_tls_is_refused_where_it_is_required() -> Outcome<()> {
-    let program = Program::new("no-tls")?;
-    let server = program.start()?;
-    let to = program.setup.datadir.with_extension("backup");
-    let at = format!(
-        "backup --server=127.0.0.1:{} --user=root",
-        program.setup.port
-    );
-    let required = format!("{at} --ssl-mode=REQUIRED --to={}", to.display());
-    run(
-        &words(&required),
-        Some("SSL is required but the server doesn't support it"),
-    )?;
-    run(&words(&format!("{at} --to={}", to.display())), None)?;
-    server.terminate()
+    Ok(())
 }
