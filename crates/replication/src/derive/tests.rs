@@ -165,6 +165,58 @@ fn without_gtids_transactions_are_anonymous() {
 }
 
 #[test]
+fn which_names_are_kept_and_which_are_made() {
+    let foreign = Gtid {
+        sid: Sid([9; 16]),
+        number: 5,
+    };
+    let given = Some(foreign);
+    let own = Some(Gtid {
+        sid: Sid([7; 16]),
+        number: 1,
+    });
+    for (names, gtid, anonymous, expected) in [
+        (Naming::All, given, false, given),
+        (Naming::All, None, false, own),
+        (Naming::All, None, true, None),
+        (Naming::Given, given, false, given),
+        (Naming::Given, None, false, None),
+        (Naming::None, given, false, None),
+    ] {
+        let settings = Settings {
+            names,
+            ..settings()
+        };
+        let (mut state, mut out) = started(settings);
+        let before = out.len();
+        let e = End {
+            gtid,
+            anonymous,
+            asked: 77,
+            original: Some((4_000_000, 0)),
+            ..end(9_000_000)
+        };
+        let made = put_group(&mut state, &group(&[b"a"], &e), 1, &mut out).unwrap();
+        assert_eq!((made.gtid, made.asked), (expected, 77), "{names:?}");
+        let event = Event::read(&out[before..], Checksum::Crc32).unwrap();
+        let t = Transaction::read(event.body, expected.is_none()).unwrap();
+        assert_eq!(t.gtid, expected);
+        // A version that nobody has said is this one's.
+        let of = (t.original_commit_micros, t.original_version);
+        assert_eq!(of, (4_000_000, 80041));
+        assert_eq!(State::decode(&state.encode()).as_ref(), Ok(&state));
+        // Who waits for its name changes no byte of the file.
+        let (mut other, mut same) = started(Settings {
+            names,
+            ..self::settings()
+        });
+        let quiet = End { asked: 0, ..e };
+        put_group(&mut other, &group(&[b"a"], &quiet), 1, &mut same).unwrap();
+        assert_eq!((other, same), (state, out));
+    }
+}
+
+#[test]
 fn a_foreign_name_that_is_taken_is_not_given_twice() {
     let (mut state, mut out) = started(settings());
     let foreign = Gtid {

@@ -2,6 +2,7 @@
 
 use super::{error, parse};
 use crate::Options;
+use crate::ast::Statement;
 
 #[test]
 fn syntax_errors_quote_the_text_near_the_fault() {

@@ -18,7 +18,6 @@ use sql_parser::ast::BinlogEvents;
 /// What events are applied under, and is put back afterwards.
 const LENT: &[&str] = &[
     "foreign_key_checks",
-    "unique_checks",
     "sql_mode",
     "auto_increment_increment",
     "auto_increment_offset",
@@ -74,7 +73,7 @@ impl Session {
         let bytes = decode(&text);
         let bytes = bytes.ok_or_else(|| SqlError::fixed(codes::ER_BASE64_DECODE_ERROR))?;
         drop(text);
-        let Some(applier) = self.instance.row_events.get().cloned() else {
+        let Some(applier) = self.instance.row_events() else {
             return Err(SqlError::not_supported("BINLOG"));
         };
         self.xa_takes_rows()?;

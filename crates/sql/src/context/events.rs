@@ -3,16 +3,16 @@
 //!
 //! Never here: what an event is.
 
-use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use types::SqlError;
 
 use super::Session;
+use super::instance::Instance;
 
-/// What is left of BINLOG statements until the next: the format, tables that were announced. Whoever carries them out knows what it is.
-pub type Replayed = Option<Box<dyn Any + Send + Sync>>;
+pub use super::replayed::Replayed;
 
 /// What is waited for.
 pub type Applied<'a> = Pin<Box<dyn Future<Output = Result<(), SqlError>> + Send + 'a>>;
@@ -29,4 +29,17 @@ pub trait RowEvents: Send + Sync {
         kept: &'a mut Replayed,
         events: &'a [u8],
     ) -> Applied<'a>;
+}
+
+impl Instance {
+    /// Says what carries BINLOG statements out; without it they are refused. The first call counts.
+    pub fn on_row_events(&self, events: Arc<dyn RowEvents>) {
+        let _second = self.row_events.set(Box::new(events));
+    }
+
+    /// What carries them out.
+    pub(crate) fn row_events(&self) -> Option<Arc<dyn RowEvents>> {
+        let events = self.row_events.get()?;
+        events.downcast_ref::<Arc<dyn RowEvents>>().cloned()
+    }
 }

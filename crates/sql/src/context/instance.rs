@@ -2,6 +2,7 @@
 //!
 //! Nothing in here waits; whatever touches rows is done by a session.
 
+use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +15,6 @@ use types::SqlError;
 use super::change_log::ChangeLog;
 use super::com::COM_NAMES;
 use super::deadlocks::Deadlocks;
-use super::events::RowEvents;
 use super::gtid::OwnedGtids;
 use super::persisted::PersistedStore;
 use super::process::ProcessList;
@@ -84,8 +84,8 @@ pub struct Instance {
     pub(crate) binary_log: OnceLock<Arc<dyn BinaryLog>>,
     /// The names of transactions that sessions are at work on.
     pub(crate) owned_gtids: Arc<OwnedGtids>,
-    /// What carries BINLOG statements out.
-    pub(crate) row_events: OnceLock<Arc<dyn RowEvents>>,
+    /// What carries BINLOG statements out (`events`).
+    pub(super) row_events: OnceLock<Box<dyn Any + Send + Sync>>,
     /// Where changes are kept for the binary log.
     pub(super) change_log: OnceLock<Arc<dyn ChangeLog>>,
     /// Where SET PERSIST keeps values: set by a server.
@@ -294,11 +294,6 @@ impl Instance {
             Arc::clone(&self.owned_gtids),
         )));
         let _second = self.binary_log.set(log);
-    }
-
-    /// Says what carries BINLOG statements out; without it they are refused. The first call counts.
-    pub fn on_row_events(&self, events: Arc<dyn RowEvents>) {
-        let _second = self.row_events.set(events);
     }
 
     /// The binary log, where it is on.

@@ -58,7 +58,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of the outcome, and what keeping a name fails with; 1317, where the connection was killed.
-    pub(crate) async fn settle(
+    pub(crate) async fn conclude(
         &mut self,
         mut outcome: Result<Done, SqlError>,
         sink: &mut dyn ResultSink,

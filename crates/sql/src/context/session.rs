@@ -25,7 +25,6 @@ use sql_expr::{SessionFacts, UserVars};
 use super::before::Before;
 use super::com::Com;
 use super::diagnostics::Diagnostics;
-use super::events::Replayed;
 use super::facts;
 use super::gate::Gate;
 use super::gtid::Gtids;
@@ -33,6 +32,7 @@ use super::handlers::Handlers;
 use super::instance::Instance;
 use super::prepared::{Prepared, PreparedStatements};
 use super::process::Process;
+use super::replayed::Replayed;
 use super::transport::PeerTls;
 use super::xa::XaBranch;
 

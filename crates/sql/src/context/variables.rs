@@ -2,7 +2,6 @@
 //! is asked elsewhere.
 
 use types::SqlError;
-use types::error::codes;
 
 use super::Session;
 use crate::access::statement::CONNECTIONS;
@@ -56,16 +55,19 @@ impl Session {
                     return Err(SqlError::not_supported("optimizer_trace"));
                 }
             }
-            // As MySQL's own tools write it, by its number.
             "lc_time_names" => {
-                if let Some(n) = number {
-                    return match n {
-                        0 => Ok(self.vars.set(name, &VarInput::Text("en_US".to_owned()))?),
-                        n => Err(SqlError::new(
-                            codes::ER_UNKNOWN_LOCALE,
-                            format!("Unknown locale: '{n}'"),
-                        )),
-                    };
+                // MySQL's own tools write it by its number.
+                let english = match (number, input) {
+                    (Some(n), _) => n == 0,
+                    (None, VarInput::Text(t)) => t.eq_ignore_ascii_case("en_US"),
+                    _ => true,
+                };
+                if !english {
+                    return Err(SqlError::not_supported("lc_time_names other than en_US"));
+                }
+                if number.is_some() {
+                    let input = VarInput::Text("en_US".to_owned());
+                    return Ok(self.vars.set(name, &input)?);
                 }
             }
             "pseudo_thread_id" => {

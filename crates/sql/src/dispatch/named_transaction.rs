@@ -42,6 +42,8 @@ pub(super) fn part_of(statement: &Statement) -> NamedPart {
         | Statement::Prepare { .. }
         | Statement::Deallocate(_)
         | Statement::Handler(_)
+        | Statement::LockTables(_)
+        | Statement::UnlockTables
         | Statement::Kill { .. }
         | Statement::Signal(_)
         | Statement::Resignal(_)

@@ -32,6 +32,8 @@ fn is_preparable(s: &Statement) -> bool {
             | Statement::UnlockTables
             | Statement::LoadData(_)
             | Statement::Handler(_)
+            | Statement::Binlog(_)
+            | Statement::Nothing
             | Statement::Xa(_)
     )
 }

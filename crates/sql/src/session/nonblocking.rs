@@ -80,7 +80,7 @@ impl Session {
             Some(commit) => self.engine.wait_durable(commit).await.map(|()| done),
             None => Box::pin(self.end_statement(Ok(done))).await,
         };
-        let outcome = self.settle(outcome, sink).await;
+        let outcome = self.conclude(outcome, sink).await;
         self.over(outcome, sink)
     }
 

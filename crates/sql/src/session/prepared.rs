@@ -112,7 +112,7 @@ impl Session {
             }
             None => Box::pin(self.run_slowly(id, params, sink)).await,
         };
-        let outcome = self.settle(outcome, sink).await;
+        let outcome = self.conclude(outcome, sink).await;
         let r = self.complete(outcome, false, sink);
         self.end_command();
         r

@@ -44,7 +44,7 @@ impl Session {
             self.begin_statement(Com::Select);
             let outcome = self.run_plan(&plan, &[], sink).await;
             if let Some(outcome) = ExecError::unless_stale(outcome) {
-                let outcome = self.settle(outcome, sink).await;
+                let outcome = self.conclude(outcome, sink).await;
                 return self.complete(outcome, false, sink);
             }
         }
@@ -86,7 +86,7 @@ impl Session {
             let outcome = self
                 .run_statement(&statement, text, whole && !lasts, sink)
                 .await;
-            let outcome = self.settle(outcome, sink).await;
+            let outcome = self.conclude(outcome, sink).await;
             self.complete(outcome, more, sink)?;
             if !more {
                 return Ok(());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::test_server::{TestServer, rows};
+use super::test_server::{TestServer, refused, rows};
 use super::{code, one, run, server};
 use wire::binlog::format::Format;
 use wire::binlog::frame::{Checksum, Event, put_event};
@@ -187,6 +187,9 @@ fn what_the_session_has_set_stays() {
             "SET sql_mode = 'ANSI_QUOTES,STRICT_TRANS_TABLES', time_zone = '+05:00', auto_increment_increment = 7, foreign_key_checks = 0, timestamp = 1234567",
         ],
     );
+    assert_eq!(code(c, "SET lc_time_names = 1"), 1235);
+    run(c, &["SET lc_time_names = 0, check_constraint_checks = 1"]);
+    assert_eq!(code(c, "SET check_constraint_checks = 0"), 1231);
     let settings = "SELECT CONCAT_WS('|', @@sql_mode, @@time_zone, @@auto_increment_increment, @@foreign_key_checks, @@unique_checks, @@timestamp)";
     let before = one(c, settings);
     run(c, &[&binlog(&[&s.format, &s.map, &s.write])]);
@@ -303,6 +306,10 @@ fn it_does_what_its_account_may() {
     assert_eq!(code(&mut some, &write), 1792);
     run(&mut some, &["ROLLBACK"]);
     assert_eq!(one(c, "SELECT COUNT(*) FROM d.t"), "0");
+    run(c, &["FLUSH TABLES WITH READ LOCK"]);
+    assert_eq!(code(c, &write), 1223);
+    run(c, &["UNLOCK TABLES"]);
+    assert_eq!(refused(c.prepare(&write)).code, 1295);
     // Locked tables hold for it too.
     run(c, &["LOCK TABLES d.u WRITE"]);
     assert_eq!(code(c, &write), 1100);

@@ -86,13 +86,26 @@ fn a_transaction_is_called_as_its_client_says() {
             "{sql}"
         );
     }
+    // One behind which another begins.
+    for (n, sql) in [(20, "INSERT INTO d.t VALUES (20)"), (21, "SELECT 1")] {
+        set_next(&mut c, &foreign(n));
+        run(&mut c, &["BEGIN", sql, "COMMIT AND CHAIN"]);
+        assert_eq!(code(&mut c, "INSERT INTO d.t VALUES (21)"), 1837);
+        run(&mut c, &["COMMIT"]);
+        let (name, _) = last_group(&mut c);
+        assert_eq!(
+            name,
+            format!("SET @@SESSION.GTID_NEXT= '{}'", foreign(n)),
+            "{sql}"
+        );
+    }
     // Nothing but its name.
     set_next(&mut c, &foreign(9));
     run(&mut c, &["BEGIN", "COMMIT", "SET gtid_next = DEFAULT"]);
     let (name, kinds) = last_group(&mut c);
     assert_eq!(name, format!("SET @@SESSION.GTID_NEXT= '{}'", foreign(9)));
     assert_eq!(kinds, ["BEGIN", "Xid"]);
-    let all = format!("{}-9,\n{own}", foreign(1));
+    let all = format!("{}-9:20-21,\n{own}", foreign(1));
     let shown = one(&mut c, "SELECT @@gtid_executed");
     let mut parts: Vec<&str> = shown.split(",\n").collect();
     let mut expected: Vec<&str> = all.split(",\n").collect();
@@ -313,6 +326,9 @@ fn modes_words_and_privileges() {
     );
     assert_eq!(last_group(&mut c).0, "SET @@SESSION.GTID_NEXT= 'ANONYMOUS'");
     assert_eq!(one(&mut c, "SELECT @@gtid_executed"), "");
+    run(&mut s.client(), &["SET GLOBAL gtid_mode = ON"]);
+    assert_eq!(code(&mut c, "INSERT INTO d.t VALUES (2)"), 1782);
+    run(&mut s.client(), &["SET GLOBAL gtid_mode = ON_PERMISSIVE"]);
     run(
         &mut c,
         &[

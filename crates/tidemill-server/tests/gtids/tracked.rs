@@ -150,3 +150,78 @@ fn many_at_once_are_each_told_their_own() {
     all.sort_unstable();
     assert_eq!(all, (3..203).collect::<Vec<u64>>());
 }
+
+/// The name of what a statement has committed.
+fn name_of(c: &mut Conn, sql: &str) -> String {
+    told(c, sql)
+        .pop()
+        .unwrap_or_else(|| panic!("{sql}: no name"))
+}
+
+#[test]
+fn what_was_waited_for_is_there() {
+    let s = server(&[]);
+    let (mut c, uuid) = tables(&s);
+    let mut reader = s.client();
+    let (done, made) = std::sync::mpsc::channel();
+    let writes = std::thread::spawn(move || {
+        for n in 0..150 {
+            run(&mut c, &[&format!("CREATE TABLE d.t{n} (a INT)")]);
+        }
+        done.send(()).expect("the test waits");
+    });
+    for n in 0..150 {
+        let wait = format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{uuid}:{}', 30)", n + 3);
+        assert_eq!(one(&mut reader, &wait), "0");
+        run(&mut reader, &[&format!("SELECT a FROM d.t{n}")]);
+    }
+    made.recv().expect("it ends");
+    writes.join().expect("it ends");
+}
+
+#[test]
+fn a_replica_has_what_its_client_has_written() {
+    let source = server(&[]);
+    let (mut c, _) = tables(&source);
+    run(
+        &mut c,
+        &[
+            "CREATE USER repl",
+            "GRANT REPLICATION SLAVE ON *.* TO repl",
+            "SET session_track_gtids = OWN_GTID",
+        ],
+    );
+    let replica = server(&["--server-id=2"]);
+    let mut r = replica.client();
+    let port = source.listening.addresses.first().expect("a port").port();
+    run(
+        &mut r,
+        &[
+            &format!(
+                "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = {port}, SOURCE_USER = 'repl', SOURCE_AUTO_POSITION = 1"
+            ),
+            "START REPLICA",
+        ],
+    );
+    for n in 0..60 {
+        let (sql, read) = match n % 3 {
+            0 => (
+                format!("CREATE TABLE d.u{n} (a INT)"),
+                format!("SELECT COUNT(*) + 1 FROM d.u{n}"),
+            ),
+            1 => (
+                format!("INSERT INTO d.t VALUES ({n})"),
+                format!("SELECT COUNT(*) FROM d.t WHERE a = {n}"),
+            ),
+            _ => (
+                format!("CREATE USER u{n}"),
+                format!("SELECT COUNT(*) FROM mysql.user WHERE user = 'u{n}'"),
+            ),
+        };
+        let name = name_of(&mut c, &sql);
+        let wait = format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{name}', 60)");
+        assert_eq!(one(&mut r, &wait), "0", "{sql}");
+        assert_eq!(one(&mut r, &read), "1", "{sql}");
+    }
+    run(&mut r, &["STOP REPLICA"]);
+}
