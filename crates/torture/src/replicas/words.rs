@@ -370,18 +370,7 @@ pub fn definition(rng: &mut Rng, d: Dialect) -> String {
         _ => "",
     };
     match rng.below(29) {
-        27 => {
-            let exists = if d.mariadb { "" } else { "IF NOT EXISTS " };
-            format!(
-                "CREATE TABLE {exists}r.d{t} (id INT PRIMARY KEY, KEY (a)) SELECT id, a, b FROM r.made WHERE id > {u}"
-            )
-        }
-        28 => {
-            let some = if d.statements { "" } else { "IGNORE " };
-            format!(
-                "CREATE TABLE r.d{t} (a INT, id INT, PRIMARY KEY (id)) {some}SELECT a, a AS id, b FROM r.composite WHERE b = 'k1'"
-            )
-        }
+        27..=28 => from_query(rng, d, t),
         0..=3 => {
             let key = pick(
                 rng,
@@ -455,6 +444,25 @@ pub fn definition(rng: &mut Rng, d: Dialect) -> String {
                 "ALTER TABLE r.d{t} ALTER COLUMN b SET DEFAULT 'b{x}', ALTER INDEX k{x} INVISIBLE"
             ),
         },
+    }
+}
+
+/// A table with the rows of a query.
+fn from_query(rng: &mut Rng, d: Dialect, t: u64) -> String {
+    match rng.one_in(2) {
+        true => {
+            let exists = if d.mariadb { "" } else { "IF NOT EXISTS " };
+            format!(
+                "CREATE TABLE {exists}r.d{t} (id INT PRIMARY KEY, KEY (a)) SELECT id, a, b FROM r.made WHERE id > {}",
+                key(rng)
+            )
+        }
+        false => {
+            let some = if d.statements { "" } else { "IGNORE " };
+            format!(
+                "CREATE TABLE r.d{t} (a INT, id INT, PRIMARY KEY (id)) {some}SELECT a, a AS id, b FROM r.composite WHERE b = 'k1'"
+            )
+        }
     }
 }
 
