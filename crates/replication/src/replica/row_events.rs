@@ -100,7 +100,7 @@ fn table_id(body: &[u8]) -> Option<u64> {
 pub(super) struct At<'a> {
     pub shared: &'a Shared,
     /// Whether it is to be left half done.
-    pub is_to_end: &'a dyn Fn() -> bool,
+    pub is_to_end: &'a (dyn Fn() -> bool + Sync),
     pub session: &'a mut Session,
     pub setter: &'a mut Setter,
     /// What the events' writer is.

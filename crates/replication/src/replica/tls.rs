@@ -17,12 +17,10 @@ use rustls::{
 };
 use sql::context::replica::SourceFacts;
 
+use super::outside::Line;
+
 /// Read from the socket at a time.
 const PIECE: usize = 16 << 10;
-
-/// What is said on a connection, by whichever thread.
-#[derive(Clone)]
-pub(super) struct Saying(Arc<Mutex<ClientConnection>>);
 
 /// A connection. One thread reads; nobody waits for it who wants to say something.
 pub(super) struct Tls {
@@ -34,19 +32,36 @@ pub(super) struct Tls {
     raw: Vec<u8>,
 }
 
-impl Saying {
-    /// Says it.
-    pub fn write_all(&self, socket: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
-        let mut c = self.0.lock();
-        for piece in bytes.chunks(PIECE) {
-            c.writer().write_all(piece)?;
-            send(&mut c, socket)?;
-        }
-        Ok(())
+/// A connection, for whoever says something beside the thread that reads.
+pub(super) struct TlsLine {
+    connection: Arc<Mutex<ClientConnection>>,
+    socket: TcpStream,
+}
+
+impl Line for TlsLine {
+    fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+        say(&self.connection, &self.socket, bytes)
+    }
+
+    fn shut(&self) {
+        self.socket.shut();
     }
 }
 
-fn send(c: &mut ClientConnection, socket: &mut TcpStream) -> io::Result<()> {
+fn say(
+    connection: &Mutex<ClientConnection>,
+    mut socket: &TcpStream,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let mut c = connection.lock();
+    for piece in bytes.chunks(PIECE) {
+        c.writer().write_all(piece)?;
+        send(&mut c, &mut socket)?;
+    }
+    Ok(())
+}
+
+fn send(c: &mut ClientConnection, socket: &mut impl Write) -> io::Result<()> {
     while c.wants_write() {
         c.write_tls(socket)?;
     }
@@ -54,19 +69,17 @@ fn send(c: &mut ClientConnection, socket: &mut TcpStream) -> io::Result<()> {
 }
 
 impl Tls {
-    /// For whoever says something beside the thread that reads.
-    pub fn saying(&self) -> Saying {
-        Saying(self.connection.clone())
-    }
-
-    /// The socket under it.
-    pub fn socket(&self) -> io::Result<TcpStream> {
-        self.socket.try_clone()
+    /// For whoever is beside the thread that reads.
+    pub fn line(&self) -> io::Result<TlsLine> {
+        Ok(TlsLine {
+            connection: self.connection.clone(),
+            socket: self.socket.try_clone()?,
+        })
     }
 
     /// Says it.
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.saying().write_all(&mut self.socket, bytes)
+        say(&self.connection, &self.socket, bytes)
     }
 
     /// Waits for bytes; 0: there will be none.

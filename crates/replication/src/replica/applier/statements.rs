@@ -23,7 +23,7 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         let text = query.statement;
-        self.begin_group(header)?;
+        self.begin_group(header).await?;
         if text.eq_ignore_ascii_case(b"BEGIN") {
             self.setter.of_transaction(&query.settings);
             self.open();
