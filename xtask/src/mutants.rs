@@ -2,7 +2,7 @@
 //! tries new seeds until one fails; the threads of `engine`'s `stress_promises` and tests of `sql` run again and again; a model, and a file of SQL
 //! cases, must pass without its bug and fail with it.
 
-use crate::planted::{BACKUP, BINLOG, CASES, MODELS, REPLICA, SIM, STATEMENTS, STRESS};
+use crate::planted::{BACKUP, BINLOG, CASES, CLUSTER, MODELS, REPLICA, SIM, STATEMENTS, STRESS};
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
 use harness::workspace;
@@ -66,7 +66,7 @@ pub struct Options {
     /// Only bugs whose names contain this.
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
-    /// One tool alone: sim, stress, statements, binlog, backup, replica, cases or model.
+    /// One tool alone: sim, stress, statements, binlog, backup, replica, cluster, cases or model.
     #[arg(long, default_value = "", hide_default_value = true)]
     by: String,
 }
@@ -90,6 +90,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         ("binlog", by_binlog),
         ("backup", by_backup),
         ("replica", by_replica),
+        ("cluster", by_cluster),
         ("cases", by_cases),
         ("sim", by_simulator),
     ] {
@@ -133,12 +134,29 @@ fn by_simulator(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
     }
     let program = sim::build(Some(&target()?))?;
     for name in names {
-        add(rows, simulated(&program, name, plan)?);
+        add(rows, simulated(&program, ("simulator", name), plan)?);
     }
     Ok(())
 }
 
-fn simulated(program: &Path, name: &'static str, plan: &Plan) -> Outcome<Row> {
+/// The simulator of a source and its replicas.
+fn by_cluster(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    let names: Vec<_> = CLUSTER.iter().filter(|n| plan.wants(n)).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let program = sim::build_cluster(Some(&target()?))?;
+    for name in names {
+        add(rows, simulated(&program, ("cluster", name), plan)?);
+    }
+    Ok(())
+}
+
+fn simulated(
+    program: &Path,
+    (by, name): (&'static str, &'static str),
+    plan: &Plan,
+) -> Outcome<Row> {
     let begun = Instant::now();
     let said = step::quietly(
         Command::new(program)
@@ -148,11 +166,12 @@ fn simulated(program: &Path, name: &'static str, plan: &Plan) -> Outcome<Row> {
     )?;
     let failed = said.text.lines().find(|l| l.starts_with("FAIL v"));
     let how = failed.map(|l| l.split_once(": ").map_or(l, |x| x.1).to_string());
-    let seeds = said.text.lines().find(|l| l.trim_end().ends_with(" seeds"));
-    let seeds = seeds.unwrap_or_default().trim().trim_end_matches(" seeds");
+    let counts = |l: &&str| l.ends_with(" seeds") || l.ends_with(" histories");
+    let seeds = said.text.lines().find(counts).unwrap_or_default();
+    let seeds = seeds.split_whitespace().next().unwrap_or_default();
     Ok(Row {
         name,
-        by: "simulator",
+        by,
         how,
         seconds: begun.elapsed().as_secs_f64(),
         tries: seeds.to_owned(),

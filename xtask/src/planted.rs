@@ -269,6 +269,17 @@ pub const REPLICA: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// What the simulator of a source and its replicas must find.
+pub const CLUSTER: &[&str] = &[
+    "image-without-a-changed-column",
+    "received-place-not-moved",
+    "replica-place-apart-from-rows",
+    "rest-of-a-file-in-the-next",
+    "semi-sync-acknowledged-before-durable",
+    "semi-sync-any-reply-will-do",
+    "semi-sync-one-replica-is-enough",
+];
+
 /// What the SQL cases must find: the bug, and the file of cases that fails with it.
 pub const CASES: &[(&str, &str)] = &[
     ("cascade-skipped-at-a-savepoint", "fk_cascade"),
@@ -422,7 +433,9 @@ mod tests {
         let models = MODELS.iter().map(|m| m.0);
         let cases = CASES.iter().map(|c| c.0);
         let replica = REPLICA.iter().map(|r| r.0);
+        let cluster = CLUSTER.iter().copied();
         let all = sim.chain(stress).chain(models).chain(cases).chain(replica);
+        let all = all.chain(cluster);
         let listed: BTreeSet<String> = all.map(String::from).collect();
         assert_eq!(planted, listed);
     }

@@ -23,6 +23,9 @@ pub struct Options {
     /// Keep seeds that fail in crates/sim/seeds.txt.
     #[arg(long)]
     keep: bool,
+    /// A source and two replicas instead of one engine.
+    #[arg(long, conflicts_with = "keep")]
+    cluster: bool,
 }
 
 /// `cargo xtask sim`.
@@ -32,16 +35,22 @@ pub fn command(options: &Options) -> Outcome<()> {
         threads,
         seed,
         keep,
+        cluster,
     } = *options;
-    let program = build(None)?;
+    let program = match cluster {
+        true => build_cluster(None)?,
+        false => build(None)?,
+    };
     let mut run = Command::new(program);
     run.args(["--seconds", &seconds.to_string()])
         .args(["--threads", &threads.to_string()]);
     if seed > 0 {
         run.args(["--seed", &seed.to_string()]);
     }
-    run.arg(if keep { "--keep" } else { "--kept" })
-        .arg(workspace::root().join(KEPT));
+    if !cluster {
+        run.arg(if keep { "--keep" } else { "--kept" })
+            .arg(workspace::root().join(KEPT));
+    }
     step::visibly(&mut run)
 }
 
@@ -64,8 +73,17 @@ pub fn share(number: u64) -> Outcome<()> {
 
 /// Builds the simulator; `mutants`: with the planted bugs, into this folder.
 pub fn build(mutants: Option<&Path>) -> Outcome<PathBuf> {
+    build_program("sim", mutants)
+}
+
+/// Builds the simulator of a source and its replicas, likewise.
+pub fn build_cluster(mutants: Option<&Path>) -> Outcome<PathBuf> {
+    build_program("cluster", mutants)
+}
+
+fn build_program(package: &str, mutants: Option<&Path>) -> Outcome<PathBuf> {
     let mut cargo = workspace::cargo();
-    cargo.args(["build", "--profile", "sim", "--package", "sim"]);
+    cargo.args(["build", "--profile", "sim", "--package", package]);
     let dir = match mutants {
         Some(d) => {
             cargo.env("RUSTFLAGS", MUTANTS).env("CARGO_TARGET_DIR", d);
@@ -74,5 +92,5 @@ pub fn build(mutants: Option<&Path>) -> Outcome<PathBuf> {
         None => workspace::target_dir()?,
     };
     step::visibly(&mut cargo)?;
-    Ok(dir.join("sim").join("sim"))
+    Ok(dir.join("sim").join(package))
 }

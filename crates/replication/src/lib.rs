@@ -14,6 +14,7 @@
 //! | [`source`] | where groups come from |
 //! | [`service`] | the task that makes files, and what is shown of them |
 //! | [`dump`] | events to replicas |
+//! | [`serve`] | a dump on its connection |
 //! | [`describe`], [`statements`] | what statements see of all that |
 //! | [`replica`] | this server as a replica of another |
 //!
@@ -30,6 +31,7 @@ pub mod group;
 pub mod json;
 pub mod replica;
 pub mod semi_sync;
+pub mod serve;
 pub mod service;
 pub mod source;
 pub mod statements;

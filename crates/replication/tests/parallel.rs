@@ -393,6 +393,43 @@ fn it_ends_where_it_is_to_end() {
 }
 
 #[test]
+fn what_is_thrown_away_is_not_called_received() {
+    let mut file = File::new(Checksum::Crc32, 200);
+    file.statement("CREATE DATABASE d");
+    file.statement("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(200))");
+    let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+    let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+    begin(&instance, serve("8.0.41", file.bytes.clone()));
+    settled(&replica, file.bytes.len());
+    run(&instance, "STOP REPLICA SQL_THREAD");
+    for n in 1..=3 {
+        file.inserts(2, &[(n, "x".to_owned())]);
+    }
+    run(&instance, "STOP REPLICA IO_THREAD");
+    let port = serve("8.0.41", file.bytes.clone());
+    run(
+        &instance,
+        &format!("CHANGE REPLICATION SOURCE TO SOURCE_PORT={port}"),
+    );
+    run(&instance, "START REPLICA IO_THREAD");
+    let retrieved = || replica.facts().expect("a source").retrieved_gtids;
+    let until = Instant::now() + Duration::from_secs(20);
+    while !retrieved().ends_with("-5") {
+        assert!(Instant::now() < until, "{}", retrieved());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    run(&instance, "STOP REPLICA IO_THREAD");
+    // The applier asks for all from where it stands, and nobody answers: whoever promotes it must not wait for that.
+    run(&instance, "START REPLICA SQL_THREAD");
+    let until = Instant::now() + Duration::from_secs(20);
+    while retrieved().contains(":1-5") || retrieved().contains(":3-5") {
+        assert!(Instant::now() < until, "{}", retrieved());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    block_on(replica.stop());
+}
+
+#[test]
 fn a_transaction_larger_than_all_the_room_is_applied() {
     let mut file = File::new(Checksum::Crc32, 200);
     file.statement("CREATE DATABASE d");

@@ -39,6 +39,17 @@ pub struct Executor {
     hash: u64,
 }
 
+/// What became of a step.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stepped {
+    /// A task went on, or an operation of the disk completed.
+    Went,
+    /// There is nothing to do at this moment.
+    Idle,
+    /// A task panicked.
+    Stopped(Stop),
+}
+
 /// Why the executor stopped.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -200,20 +211,34 @@ impl Executor {
     }
 
     fn step(&mut self) -> Option<Stop> {
+        match self.try_step() {
+            Stepped::Went => None,
+            Stepped::Stopped(s) => Some(s),
+            Stepped::Idle => match self.next() {
+                Some(at) => {
+                    self.time.advance_to(at);
+                    None
+                }
+                None => Some(Stop::Stuck),
+            },
+        }
+    }
+
+    /// When there will be something to do.
+    pub fn next(&self) -> Option<u64> {
+        let next = [self.disk.next_ready(), self.time.next()];
+        next.into_iter().flatten().min()
+    }
+
+    /// A step, if there is something to do.
+    pub fn try_step(&mut self) -> Stepped {
         self.steps += 1;
         let on = self.time.now() + 1 + self.rng.below(20);
         self.time.advance_to(on);
         let ready = self.disk.ready();
         let n = lock(&self.tasks).runnable.len();
         if n + ready.len() == 0 {
-            let next = [self.disk.next_ready(), self.time.next()];
-            return match next.into_iter().flatten().min() {
-                Some(at) => {
-                    self.time.advance_to(at);
-                    None
-                }
-                None => Some(Stop::Stuck),
-            };
+            return Stepped::Idle;
         }
         let pick = self.rng.below((n + ready.len()) as u64) as usize;
         self.hash = (self.hash ^ pick as u64)
@@ -222,7 +247,10 @@ impl Executor {
         if pick >= n {
             let disk = self.disk.clone();
             let r = catch_unwind(AssertUnwindSafe(|| disk.complete(ready[pick - n])));
-            return r.err().map(|e| Stop::Panic(text(&*e)));
+            return match r {
+                Ok(()) => Stepped::Went,
+                Err(e) => Stepped::Stopped(Stop::Panic(text(&*e))),
+            };
         }
         let (id, task) = {
             let mut t = lock(&self.tasks);
@@ -231,7 +259,9 @@ impl Executor {
             s.queued = false;
             (id, s.task.take())
         };
-        let mut task = task?;
+        let Some(mut task) = task else {
+            return Stepped::Went;
+        };
         let waker = Waker::from(Arc::new(TaskWaker {
             tasks: Arc::downgrade(&self.tasks),
             id,
@@ -240,12 +270,12 @@ impl Executor {
         match catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(&mut cx))) {
             Ok(Poll::Pending) => {
                 lock(&self.tasks).slots[id].task = Some(task);
-                None
+                Stepped::Went
             }
             Ok(Poll::Ready(())) => {
                 lock(&self.tasks).slots[id].over = true;
                 drop(task);
-                None
+                Stepped::Went
             }
             Err(e) => {
                 let name = {
@@ -255,13 +285,19 @@ impl Executor {
                 };
                 // Its state may be anything.
                 std::mem::forget(task);
-                Some(Stop::Panic(format!("task {name}: {}", text(&*e))))
+                Stepped::Stopped(Stop::Panic(format!("task {name}: {}", text(&*e))))
             }
         }
     }
 
     /// Drops all tasks, as the end of the process does. What they still try reaches nothing.
     pub fn abandon(&mut self) {
+        self.drop_tasks();
+        self.time.clear();
+    }
+
+    /// As [`abandon`](Self::abandon), where the time is that of others too.
+    pub fn drop_tasks(&mut self) {
         let slots = {
             let mut t = lock(&self.tasks);
             t.closed = true;
@@ -276,7 +312,6 @@ impl Executor {
                 eprintln!("dropping task {name} panicked");
             }
         }
-        self.time.clear();
     }
 }
 

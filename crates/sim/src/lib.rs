@@ -1,6 +1,8 @@
 //! The simulator: the real engine on a simulated environment, one thread, everything that could differ decided by a seed. It cuts
 //! the power at any operation of the disk, recovers, and compares with a model of what was acknowledged.
 //!
+//! The disk, the time and the scheduler are those of the simulator of a source and its replicas too (crate `cluster`).
+//!
 //! Nothing in here runs in a server, and nothing of the engine is replaced but what it is given through
 //! `base::environment`.
 
@@ -9,16 +11,16 @@
 mod client;
 mod context;
 mod damage;
-mod disk;
+pub mod disk;
 mod events;
-mod exec;
+pub mod exec;
 mod groups;
 mod model;
 mod plan;
 mod run;
 pub mod seed_file;
 mod shape;
-mod time;
+pub mod time;
 mod verify;
 
 pub use disk::Counts;

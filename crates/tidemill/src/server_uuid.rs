@@ -5,7 +5,10 @@ use std::io;
 use std::path::Path;
 
 use base::Environment;
-use base::real::file_modes;
+use base::environment::OpenMode;
+
+/// More is not read of the file.
+const LONGEST: u64 = 64 << 10;
 
 /// A UUID, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,10 +18,13 @@ impl ServerUuid {
     /// That of a directory.
     pub(crate) fn of(environment: &Environment, dir: &Path) -> io::Result<ServerUuid> {
         let path = dir.join("auto.cnf");
-        match std::fs::read(&path) {
-            Ok(bytes) => {
-                // What is damaged is made anew: nothing else depends on it.
-                let text = String::from_utf8_lossy(&bytes);
+        let disk = &environment.disk;
+        match disk.open(&path, OpenMode::Buffered, false) {
+            Ok(file) => {
+                let mut bytes = vec![0; file.len()?.min(LONGEST) as usize];
+                let got = file.read_now(&mut bytes, 0)?;
+                // What is damaged is made anew: what was done under the old name stays done.
+                let text = String::from_utf8_lossy(&bytes[..got]);
                 let lines = text.lines().filter_map(|line| line.split_once('='));
                 let found = lines
                     .filter(|(name, _)| name.trim().replace('_', "-") == "server-uuid")
@@ -27,13 +33,18 @@ impl ServerUuid {
                 if let Some(uuid) = found {
                     return Ok(ServerUuid(uuid));
                 }
+                disk.remove_file(&path)?;
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => return Err(e),
         }
         let uuid = random_uuid(environment);
         let text = format!("[auto]\nserver-uuid={uuid}\n");
-        file_modes::write(&path, text.as_bytes(), file_modes::FILE)?;
+        let file = disk.open(&path, OpenMode::Buffered, true)?;
+        file.write_now(text.as_bytes(), 0)?;
+        // Transactions are called by it from now on, and replicas know the server by it.
+        file.sync_now()?;
+        disk.sync_dir(dir)?;
         Ok(ServerUuid(uuid))
     }
 
@@ -82,6 +93,22 @@ fn random_uuid(environment: &Environment) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::environment::Disk;
+    use base::mem::MemDisk;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_power_cut_leaves_the_uuid() {
+        let disk = Arc::new(MemDisk::default());
+        disk.create_dir_all(Path::new("/d")).expect("a folder");
+        let of = |disk: &Arc<MemDisk>| {
+            let environment = base::mem::environment(Arc::clone(disk));
+            ServerUuid::of(&environment, Path::new("/d")).expect("a uuid")
+        };
+        let first = of(&disk);
+        let left = Arc::new(disk.crash(false));
+        assert_eq!(of(&left), first);
+    }
 
     #[test]
     fn the_uuid_stays() {

@@ -187,7 +187,10 @@ impl Mapped {
         let second = |c: usize| match image {
             RowImage::Full => true,
             RowImage::NoBlob => !self.long[c] || changed(c),
-            RowImage::Minimal => changed(c),
+            RowImage::Minimal => {
+                let left_out = c + 1 == n && base::mutant!("image-without-a-changed-column");
+                changed(c) && !left_out
+            }
         };
         let both = before.is_some() && after.is_some();
         (

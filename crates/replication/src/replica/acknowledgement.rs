@@ -143,7 +143,7 @@ mod tests {
         let (far, _) = listener.accept().unwrap();
         far.set_read_timeout(Some(Duration::from_millis(50)))
             .unwrap();
-        (Speaker::plain(near), far)
+        (Speaker::new(Box::new(near)), far)
     }
 
     /// The places of the replies that have come, each in a packet numbered 0.

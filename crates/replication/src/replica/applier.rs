@@ -195,7 +195,7 @@ impl Applier<'_> {
                 self.shared.state().applier_state =
                     "Replica has read all relay log; waiting for more updates";
             }
-            let event = match self.shared.queue.wait_next() {
+            let event = match self.shared.queue.next().await {
                 Taken::Event(event) => event,
                 Taken::Stop => return (Err(Stopped::Asked), applied),
                 Taken::GivenUp => return (Ok(()), applied),
@@ -256,7 +256,7 @@ impl Applier<'_> {
                     committed_micros: t.original_commit_micros,
                     version: t.original_version,
                 }));
-                self.begin_group(header)?;
+                self.begin_group(header).await?;
             }
             kind::MARIA_GTID => {
                 let g = MariaGtid::read(body)?;
@@ -269,7 +269,7 @@ impl Applier<'_> {
                     server_id: header.server_id,
                     ..Origin::default()
                 }));
-                self.begin_group(header)?;
+                self.begin_group(header).await?;
                 match g.branch {
                     Some((name, true)) => self.begin_branch(&name).await?,
                     _ if !g.standalone => self.open(),
@@ -354,7 +354,7 @@ impl Applier<'_> {
     }
 
     /// A transaction of the source begins, where it has not already.
-    fn begin_group(&mut self, header: &Header) -> Result<(), Stopped> {
+    async fn begin_group(&mut self, header: &Header) -> Result<(), Stopped> {
         if self.group.begun {
             return Ok(());
         }
@@ -379,7 +379,7 @@ impl Applier<'_> {
             s.begins(0, name);
             s.event_time = header.timestamp;
         }
-        wait_delay(self.shared, header)
+        wait_delay(self.shared, header).await
     }
 
     /// What the transaction is called.
@@ -523,7 +523,7 @@ impl Applier<'_> {
         body: &[u8],
         end: &LogPlace,
     ) -> Result<(), Stopped> {
-        self.begin_group(header)?;
+        self.begin_group(header).await?;
         if !self.group.open {
             self.open();
         }

@@ -28,19 +28,22 @@ pub(super) fn take_skip(shared: &Shared) -> bool {
 ///
 /// # Errors
 /// [`Stopped::Asked`]: the applier is to end before.
-pub(super) fn wait_delay(shared: &Shared, header: &Header) -> Result<(), Stopped> {
-    let mut s = shared.state();
-    let delay = s.source.as_ref().map_or(0, |s| u64::from(s.facts.delay));
-    if delay == 0 {
-        return Ok(());
-    }
-    let due = u64::from(header.timestamp) + delay;
-    s.delayed_until = Some(due);
-    s.applier_state = "Waiting until SOURCE_DELAY seconds after source executed event";
-    drop(s);
+pub(super) async fn wait_delay(shared: &Shared, header: &Header) -> Result<(), Stopped> {
+    let due = {
+        let mut s = shared.state();
+        let delay = s.source.as_ref().map_or(0, |s| u64::from(s.facts.delay));
+        if delay == 0 {
+            return Ok(());
+        }
+        let due = u64::from(header.timestamp) + delay;
+        s.delayed_until = Some(due);
+        s.applier_state = "Waiting until SOURCE_DELAY seconds after source executed event";
+        due
+    };
     let now = shared.instance.wall_us().max(0) as u64;
-    let left = (due * 1_000_000).saturating_sub(now);
-    shared.queue.rest(Duration::from_micros(left), false);
+    let left = Duration::from_micros((due * 1_000_000).saturating_sub(now));
+    let clock = shared.instance.clock();
+    shared.queue.rest(clock, left, false).await;
     shared.state().delayed_until = None;
     match shared.queue.is_taking_stopped() {
         true => Err(Stopped::Asked),

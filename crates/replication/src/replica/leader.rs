@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use base::block_on;
 use sql::context::replica::LogPlace;
 use types::gtid::Gtid;
 use wire::binlog::control::{MariaGtid, Transaction};
@@ -106,7 +107,7 @@ impl<'s> Leader<'s> {
                 self.shared.state().applier_state =
                     "Replica has read all relay log; waiting for more updates";
             }
-            match self.shared.queue.wait_next() {
+            match block_on(self.shared.queue.next()) {
                 Taken::Event(event) => {
                     self.shared.state().applier_state = "Reading event from the relay log";
                     self.on_event(event)?;
@@ -213,7 +214,7 @@ impl<'s> Leader<'s> {
             return Err(Stopped::Until);
         }
         let skipped = take_skip(self.shared);
-        wait_delay(self.shared, header)?;
+        block_on(wait_delay(self.shared, header))?;
         self.stage = Stage::Begun {
             name,
             clock,

@@ -1,8 +1,7 @@
 //! The connection to a source: a socket, TLS, a login, statements, and then its stream of packets. Another thread may shut the socket, which
 //! ends whatever waits on it.
 
-use std::io::{Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
 use sql::context::replica::LogPlace;
@@ -12,6 +11,7 @@ use wire::command::code;
 use wire::packet::{Decoder, PacketWriter};
 use wire::write::Put;
 
+use super::outside::{Line, Outside, Socket, Unreached};
 use super::source::Source;
 use super::tls;
 
@@ -72,15 +72,15 @@ impl From<ClientError> for Broken {
 }
 
 enum Stream {
-    Plain(TcpStream),
+    Plain(Box<dyn Socket>),
     Tls(Box<tls::Tls>),
 }
 
 impl Stream {
-    fn read(&mut self, space: &mut [u8]) -> std::io::Result<usize> {
+    async fn read(&mut self, space: &mut [u8]) -> std::io::Result<usize> {
         loop {
             let n = match self {
-                Stream::Plain(s) => s.read(space),
+                Stream::Plain(s) => s.read(space).await,
                 Stream::Tls(s) => s.read(space),
             };
             match n {
@@ -96,19 +96,24 @@ impl Stream {
             Stream::Tls(s) => s.write_all(bytes),
         }
     }
+
+    fn line(&self) -> std::io::Result<Box<dyn Line>> {
+        match self {
+            Stream::Plain(s) => s.line(),
+            Stream::Tls(s) => Ok(Box::new(s.line()?)),
+        }
+    }
 }
 
 /// Says something on a connection, beside the thread that reads from it.
 pub(super) struct Speaker {
-    socket: TcpStream,
-    tls: Option<tls::Saying>,
+    line: Box<dyn Line>,
 }
 
 impl Speaker {
-    /// In the clear.
-    #[cfg(test)]
-    pub fn plain(socket: TcpStream) -> Speaker {
-        Speaker { socket, tls: None }
+    /// On this connection.
+    pub fn new(line: Box<dyn Line>) -> Speaker {
+        Speaker { line }
     }
 
     /// Acknowledges a place. False: the connection is of no use.
@@ -122,14 +127,10 @@ impl Speaker {
         };
         reply.write(writer.buf());
         writer.end();
-        let bytes = writer.pending();
-        let sent = self.socket.try_clone().and_then(|mut s| match &self.tls {
-            Some(tls) => tls.write_all(&mut s, bytes),
-            None => s.write_all(bytes),
-        });
+        let sent = self.line.write_all(writer.pending());
         if sent.is_err() {
-            // Half a packet may have gone; it may be shut already.
-            let _shut = self.socket.shutdown(std::net::Shutdown::Both);
+            // Half a packet may have gone.
+            self.line.shut();
         }
         sent.is_ok()
     }
@@ -144,61 +145,50 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Connects and logs in. `shut` is given the socket before anything is said, for whoever may want to shut it. A packet longer than
-    /// `largest` is refused, and so is a silence longer than `silence`.
-    pub fn connect(
+    /// Connects; nothing is said yet. A packet longer than `largest` is refused, and so is a silence longer than `silence`.
+    pub async fn connect(
+        outside: &dyn Outside,
         source: &Source,
         silence: Duration,
         largest: usize,
-        shut: impl FnOnce(TcpStream),
     ) -> Result<Link, Broken> {
         let f = &source.facts;
-        let addresses = (f.host.as_str(), f.port).to_socket_addrs().map_err(|e| {
-            let text = format!("Unknown MySQL server host '{}' ({e})", f.host);
-            Broken::own(number::UNKNOWN_HOST, text)
-        })?;
-        let mut last = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
-        let mut socket = None;
-        for a in addresses {
-            match TcpStream::connect_timeout(&a, silence) {
-                Ok(s) => {
-                    socket = Some(s);
-                    break;
-                }
-                Err(e) => last = e,
+        let connected = outside.connect(&f.host, f.port, silence).await;
+        let socket = connected.map_err(|e| match e {
+            Unreached::Unknown(e) => {
+                let text = format!("Unknown MySQL server host '{}' ({e})", f.host);
+                Broken::own(number::UNKNOWN_HOST, text)
             }
-        }
-        let refused = |e: &std::io::Error| {
-            let (host, port) = (&f.host, f.port);
-            let text = format!(
-                "Can't connect to MySQL server on '{host}:{port}' ({})",
-                e.raw_os_error().unwrap_or(0)
-            );
-            Broken::own(number::CONNECTION, text)
-        };
-        let socket = socket.ok_or_else(|| refused(&last))?;
-        let prepared = socket
-            .set_nodelay(true)
-            .and_then(|()| socket.set_read_timeout(Some(silence)))
-            .and_then(|()| socket.set_write_timeout(Some(silence)))
-            .and_then(|()| socket.try_clone());
-        shut(prepared.map_err(|e| refused(&e))?);
+            Unreached::Refused(e) => {
+                let (host, port) = (&f.host, f.port);
+                let text = format!(
+                    "Can't connect to MySQL server on '{host}:{port}' ({})",
+                    e.raw_os_error().unwrap_or(0)
+                );
+                Broken::own(number::CONNECTION, text)
+            }
+        })?;
         let mut login = Login::new(&f.user, &source.password, None, false);
         if !f.get_public_key {
             login.without_key();
         }
-        let mut link = Link {
+        Ok(Link {
             stream: Stream::Plain(socket),
             decoder: Decoder::new(largest),
             writer: PacketWriter::new(),
             login,
-        };
-        link.log_in(source)?;
-        Ok(link)
+        })
     }
 
-    fn log_in(&mut self, source: &Source) -> Result<(), Broken> {
-        let greeting = self.packet()?.to_vec();
+    /// For whoever may want to shut it, or to say something beside the one who reads.
+    pub fn line(&self) -> Result<Box<dyn Line>, Broken> {
+        let lost = |e| Broken::from(ClientError::Io(e));
+        self.stream.line().map_err(lost)
+    }
+
+    /// Logs in.
+    pub async fn log_in(&mut self, source: &Source) -> Result<(), Broken> {
+        let greeting = self.packet().await?.to_vec();
         let mut sequence = 1;
         if source.facts.ssl && greeting.first() != Some(&0xFF) {
             if !ssl_request(&greeting, &mut self.writer)? {
@@ -223,7 +213,7 @@ impl Link {
             if step == LoginStep::Done {
                 return Ok(());
             }
-            packet = self.packet()?.to_vec();
+            packet = self.packet().await?.to_vec();
         }
     }
 
@@ -232,7 +222,7 @@ impl Link {
             return Ok(());
         };
         let failed = |e: String| Broken::own(number::SSL, format!("SSL connection error: {e}"));
-        let socket = socket.try_clone().map_err(|e| failed(e.to_string()))?;
+        let socket = socket.tcp().map_err(|e| failed(e.to_string()))?;
         let wanted = tls::Wanted::of(&source.facts).map_err(failed)?;
         let tls = tls::over(socket, &wanted).map_err(failed)?;
         self.stream = Stream::Tls(Box::new(tls));
@@ -241,17 +231,7 @@ impl Link {
 
     /// For who says something beside the thread that reads.
     pub fn speaker(&self) -> Result<Speaker, Broken> {
-        let lost = |e| Broken::from(ClientError::Io(e));
-        Ok(match &self.stream {
-            Stream::Plain(s) => Speaker {
-                socket: s.try_clone().map_err(lost)?,
-                tls: None,
-            },
-            Stream::Tls(t) => Speaker {
-                socket: t.socket().map_err(lost)?,
-                tls: Some(t.saying()),
-            },
-        })
+        Ok(Speaker::new(self.line()?))
     }
 
     /// The packet that was read last was an event that is to be acknowledged: the source numbers those that follow as if it had been.
@@ -260,13 +240,13 @@ impl Link {
     }
 
     /// Runs a statement.
-    pub fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, Broken> {
+    pub async fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, Broken> {
         let capabilities = self.login.capabilities();
         request::query(sql.as_bytes(), capabilities, &mut self.writer);
         self.flush()?;
         let mut reader = ResultReader::new(capabilities, false);
         loop {
-            let packet = self.packet()?.to_vec();
+            let packet = self.packet().await?.to_vec();
             if let Some(results) = reader.packet(&packet)? {
                 return Ok(results);
             }
@@ -274,14 +254,14 @@ impl Link {
     }
 
     /// The first value of a statement's result; empty for NULL.
-    pub fn value(&mut self, sql: &str) -> Result<String, Broken> {
-        let results = self.query(sql)?;
+    pub async fn value(&mut self, sql: &str) -> Result<String, Broken> {
+        let results = self.query(sql).await?;
         let value = results.first().and_then(|r| r.rows.first()?.first());
         Ok(value.and_then(|v| v.as_str()).unwrap_or("").to_owned())
     }
 
     /// COM_REGISTER_SLAVE.
-    pub fn register(&mut self, server_id: u32, port: u16) -> Result<(), Broken> {
+    pub async fn register(&mut self, server_id: u32, port: u16) -> Result<(), Broken> {
         let mut body = Vec::new();
         body.put_u32(server_id);
         // Neither host nor account are told.
@@ -291,7 +271,7 @@ impl Link {
         body.put_u32(0);
         request::command(code::REGISTER_SLAVE, &body, &mut self.writer);
         self.flush()?;
-        let packet = self.packet()?.to_vec();
+        let packet = self.packet().await?.to_vec();
         let mut reader = ResultReader::new(self.login.capabilities(), false);
         reader.packet(&packet)?;
         Ok(())
@@ -324,17 +304,15 @@ impl Link {
     }
 
     /// The next packet.
-    pub fn packet(&mut self) -> Result<&[u8], Broken> {
+    pub async fn packet(&mut self) -> Result<&[u8], Broken> {
         let place = loop {
             match self.decoder.take_packet() {
                 Ok(Some(place)) => break place,
                 Ok(None) => {}
                 Err(e) => return Err(ClientError::Protocol(e).into()),
             }
-            let n = self
-                .stream
-                .read(self.decoder.space())
-                .map_err(ClientError::Io)?;
+            let read = self.stream.read(self.decoder.space()).await;
+            let n = read.map_err(ClientError::Io)?;
             if n == 0 {
                 return Err(Broken::own(
                     number::LOST,

@@ -13,6 +13,7 @@
 //! | `queue` | what was received and is not applied yet |
 //! | `acknowledgement` | what the source is told of what is durable here (semi-sync) |
 //! | `state` | what the threads and statements share |
+//! | [`outside`] | where receiver and applier run, and how they reach the source |
 //! | `tls`, `link` | the connection to the source |
 //! | `receiver` | from the connection to the queue |
 //! | `catalog` | whether a change of definitions took place |
@@ -40,6 +41,7 @@ mod lane;
 mod leader;
 mod link;
 mod loads;
+pub mod outside;
 mod payload;
 mod place;
 pub mod prepare;
@@ -61,6 +63,7 @@ mod worker;
 use std::sync::{Arc, Weak};
 
 use base::Event;
+use base::environment::Task;
 use base::lock::Mutex;
 use sql::context::replica::{
     Answer, Applies, FilterFacts, LogPlace, Receiving, Replica, ReplicaFacts, check_channel,
@@ -74,6 +77,7 @@ use types::{Level, SqlError, Warning};
 use crate::semi_sync::on_or_off;
 pub use binlog_statement::BinlogStatements;
 use filter::{Filters, Rules};
+use outside::{Outside, System};
 use place::Place;
 use source::Source;
 use state::Shared;
@@ -172,6 +176,17 @@ fn fell(shared: &Shared, part: Part) {
     shared.applied.fire();
 }
 
+/// Says that a part has fallen, where it has.
+struct Fallen<'s>(&'s Shared, Part);
+
+impl Drop for Fallen<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            fell(self.0, self.1);
+        }
+    }
+}
+
 impl ReplicaServer {
     /// Joins it to a server. What was running when the server ended runs again, unless `skip_replica_start` is on.
     ///
@@ -189,8 +204,20 @@ impl ReplicaServer {
         instance: &Arc<Instance>,
         rules: &Rules,
     ) -> Result<Arc<ReplicaServer>, SqlError> {
+        ReplicaServer::start_in(instance, rules, Arc::new(System)).await
+    }
+
+    /// As [`start_with`](Self::start_with), where parts run, and sources are reached, as `outside` says.
+    ///
+    /// # Errors
+    /// What reading its tables fails with.
+    pub async fn start_in(
+        instance: &Arc<Instance>,
+        rules: &Rules,
+        outside: Arc<dyn Outside>,
+    ) -> Result<Arc<ReplicaServer>, SqlError> {
         let server = Arc::new(ReplicaServer {
-            shared: Arc::new(Shared::new(Arc::clone(instance))),
+            shared: Arc::new(Shared::new(Arc::clone(instance), outside)),
             changing: Arc::default(),
         });
         server.shared.state().global_filters = rules.filters(instance.wall_us());
@@ -278,25 +305,24 @@ impl ReplicaServer {
             }
         }
         let shared = Arc::clone(&self.shared);
-        let (name, run): (_, fn(&Shared)) = match part {
+        let name = match part {
             Part::Receiver => {
                 shared.queue.stop_putting(false);
-                ("replica-receiver", receiver::run)
+                "replica-receiver"
             }
             Part::Applier => {
                 shared.queue.stop_taking(false);
-                ("replica-applier", run::run)
+                "replica-applier"
             }
         };
-        let spawned = std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || {
-                let whole = std::panic::AssertUnwindSafe(|| run(&shared));
-                if std::panic::catch_unwind(whole).is_err() {
-                    fell(&shared, part);
-                }
-            });
-        if spawned.is_err() {
+        let work: Task = Box::pin(async move {
+            let _fallen = Fallen(&shared, part);
+            match part {
+                Part::Receiver => receiver::run(&shared).await,
+                Part::Applier => run::run(&shared).await,
+            }
+        });
+        if self.shared.outside.run(name, work).is_err() {
             let mut s = self.shared.state();
             match part {
                 Part::Receiver => (s.receiver_runs, s.receiving) = (false, Receiving::No),

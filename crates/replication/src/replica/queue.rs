@@ -5,8 +5,14 @@
 //! numbered, so that nothing of an older one gets in.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
 
-use base::lock::{Condvar, Mutex};
+use base::Event as Fired;
+use base::environment::{Clock, deadline};
+use base::lock::Mutex;
 use sql::context::replica::LogPlace;
 use wire::binlog::header::Header;
 
@@ -52,7 +58,7 @@ struct Inner {
 #[derive(Default)]
 pub(super) struct Queue {
     inner: Mutex<Inner>,
-    changed: Condvar,
+    changed: Fired,
 }
 
 /// Why an event was not queued.
@@ -90,7 +96,7 @@ impl Queue {
         q.nudged = false;
         let stream = q.stream;
         drop(q);
-        self.changed.notify_all();
+        self.changed.fire();
         stream
     }
 
@@ -106,24 +112,22 @@ impl Queue {
     }
 
     /// Nothing more of this stream will come: waits for another one, or until the receiver is to end.
-    pub fn give_up(&self, stream: u64) {
-        let mut q = self.inner.lock();
-        if q.stream == stream {
-            q.given_up = true;
-            self.changed.notify_all();
+    pub async fn give_up(&self, stream: u64) {
+        {
+            let mut q = self.inner.lock();
+            q.given_up |= q.stream == stream;
         }
-        while q.stream == stream && !q.stop_putting {
-            q = self.changed.wait(q);
-        }
+        self.changed.fire();
+        self.wait_other(stream).await;
     }
 
     /// Waits for another stream (true), or until the receiver is to end.
-    pub fn wait_other(&self, stream: u64) -> bool {
-        let mut q = self.inner.lock();
-        while q.stream == stream && !q.stop_putting {
-            q = self.changed.wait(q);
-        }
-        q.stream != stream && !q.stop_putting
+    pub async fn wait_other(&self, stream: u64) -> bool {
+        let another = || {
+            let q = self.inner.lock();
+            (q.stream != stream || q.stop_putting).then_some(!q.stop_putting)
+        };
+        self.changed.wait_for(another).await
     }
 
     /// Bytes that wait.
@@ -137,49 +141,49 @@ impl Queue {
     }
 
     /// Puts an event behind the others, once there is room. One that is larger than all the room there is comes alone.
-    pub fn put(&self, stream: u64, event: Queued) -> Result<(), NotPut> {
+    pub async fn put(&self, stream: u64, event: Queued) -> Result<(), NotPut> {
         let size = event.size();
-        let mut q = self.inner.lock();
-        loop {
+        let mut event = Some(event);
+        let put = || {
+            let mut q = self.inner.lock();
             if q.stop_putting {
-                return Err(NotPut::Stop);
+                return Some(Err(NotPut::Stop));
             }
             if q.stream != stream {
-                return Err(NotPut::OtherStream);
+                return Some(Err(NotPut::OtherStream));
             }
-            if q.events.is_empty() || q.bytes.saturating_add(size) <= q.limit {
-                break;
+            if !q.events.is_empty() && q.bytes.saturating_add(size) > q.limit {
+                return None;
             }
-            q = self.changed.wait(q);
-        }
-        q.bytes += size;
-        q.events.push_back(event);
-        drop(q);
-        self.changed.notify_all();
+            q.bytes += size;
+            q.events.extend(event.take());
+            Some(Ok(()))
+        };
+        self.changed.wait_for(put).await?;
+        self.changed.fire();
         Ok(())
     }
 
     /// Takes the first event, and waits for one.
-    pub fn wait_next(&self) -> Taken {
-        let mut q = self.inner.lock();
-        loop {
+    pub async fn next(&self) -> Taken {
+        let take = || {
+            let mut q = self.inner.lock();
             if q.stop_taking {
-                return Taken::Stop;
+                return Some(Taken::Stop);
             }
             if std::mem::take(&mut q.nudged) {
-                return Taken::Nudged;
+                return Some(Taken::Nudged);
             }
             if q.given_up {
-                return Taken::GivenUp;
+                return Some(Taken::GivenUp);
             }
-            if let Some(event) = q.events.pop_front() {
-                q.bytes -= event.size();
-                drop(q);
-                self.changed.notify_all();
-                return Taken::Event(event);
-            }
-            q = self.changed.wait(q);
-        }
+            let event = q.events.pop_front()?;
+            q.bytes -= event.size();
+            Some(Taken::Event(event))
+        };
+        let taken = self.changed.wait_for(take).await;
+        self.changed.fire();
+        taken
     }
 
     /// Whether there is none.
@@ -190,13 +194,13 @@ impl Queue {
     /// Whether whoever takes is to come back.
     pub fn stop_taking(&self, stop: bool) {
         self.inner.lock().stop_taking = stop;
-        self.changed.notify_all();
+        self.changed.fire();
     }
 
     /// Whoever takes events comes back once without one.
     pub fn nudge(&self) {
         self.inner.lock().nudged = true;
-        self.changed.notify_all();
+        self.changed.fire();
     }
 
     /// Whether it is.
@@ -207,7 +211,7 @@ impl Queue {
     /// Whether whoever puts is to come back.
     pub fn stop_putting(&self, stop: bool) {
         self.inner.lock().stop_putting = stop;
-        self.changed.notify_all();
+        self.changed.fire();
     }
 
     /// Whether it is.
@@ -216,20 +220,23 @@ impl Queue {
     }
 
     /// Waits so long, or until the receiver (`putting`) or the applier is to come back.
-    pub fn rest(&self, time: std::time::Duration, putting: bool) {
-        let until = std::time::Instant::now() + time;
-        let mut q = self.inner.lock();
-        loop {
-            let stop = if putting {
-                q.stop_putting
-            } else {
-                q.stop_taking || q.nudged
-            };
-            let left = until.saturating_duration_since(std::time::Instant::now());
-            if stop || left.is_zero() {
-                return;
+    pub async fn rest(&self, clock: &dyn Clock, time: Duration, putting: bool) {
+        let time = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let mut over = pin!(deadline(clock, clock.now_us().saturating_add(time)));
+        let is_to_stop = || {
+            let q = self.inner.lock();
+            match putting {
+                true => q.stop_putting,
+                false => q.stop_taking || q.nudged,
             }
-            q = self.changed.wait_timeout(q, left);
-        }
+        };
+        poll_fn(|cx| {
+            self.changed.park(cx);
+            match is_to_stop() {
+                true => Poll::Ready(()),
+                false => over.as_mut().poll(cx),
+            }
+        })
+        .await
     }
 }

@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-use base::block_on;
 use sql::context::replica::{LogPlace, Receiving};
 use types::SqlError;
 use types::gtid::{Gtid, GtidSet};
@@ -69,10 +68,12 @@ struct Behind {
     uuid: String,
     server_id: u32,
     place: LogPlace,
+    /// What the stream was asked for without.
+    has: GtidSet,
 }
 
 /// The receiver's thread.
-pub(super) fn run(shared: &Shared) {
+pub(super) async fn run(shared: &Shared) {
     let mut tries = 0u64;
     let mut behind: Option<Behind> = None;
     loop {
@@ -91,11 +92,12 @@ pub(super) fn run(shared: &Shared) {
             checksum: Checksum::None,
             semi_sync: false,
             coming: None,
+            skipping: false,
             open: false,
             place: place.log.clone(),
             connected: false,
         };
-        let end = receiver.receive(&place);
+        let end = receiver.receive(&place).await;
         let connected = receiver.connected;
         shared.acknowledgements.end();
         shared.state().socket = None;
@@ -109,7 +111,7 @@ pub(super) fn run(shared: &Shared) {
             End::Lost(_) if shared.queue.stream() != stream => {}
             End::Lost(broken) => {
                 tries = if connected { 1 } else { tries + 1 };
-                if !lost(shared, &source, &broken, tries, connected) {
+                if !lost(shared, &source, &broken, tries, connected).await {
                     break;
                 }
             }
@@ -130,7 +132,13 @@ pub(super) fn run(shared: &Shared) {
 }
 
 /// Notes that a connection was lost or did not come about, and waits until it is time to try again. False: it is not to be.
-fn lost(shared: &Shared, source: &Source, broken: &Broken, tries: u64, connected: bool) -> bool {
+async fn lost(
+    shared: &Shared,
+    source: &Source,
+    broken: &Broken,
+    tries: u64,
+    connected: bool,
+) -> bool {
     let f = &source.facts;
     let what = match connected {
         true => "error reconnecting",
@@ -153,7 +161,10 @@ fn lost(shared: &Shared, source: &Source, broken: &Broken, tries: u64, connected
     // At once after a connection that worked; then with a pause, which the user has set.
     if !connected {
         let pause = Duration::from_secs(f.connect_retry.into());
-        shared.queue.rest(pause, true);
+        shared
+            .queue
+            .rest(shared.instance.clock(), pause, true)
+            .await;
     }
     !shared.queue.is_putting_stopped()
 }
@@ -168,6 +179,9 @@ struct Receiver<'s> {
     semi_sync: bool,
     /// The name of the transaction that is coming.
     coming: Option<Gtid>,
+    /// What comes is a transaction that is here. A source leaves those out of a stream that it is asked for by set; a stream that goes on from a place
+    /// has them in it.
+    skipping: bool,
     /// It goes on until a commit.
     open: bool,
     /// Behind the last event.
@@ -176,21 +190,20 @@ struct Receiver<'s> {
 }
 
 impl Receiver<'_> {
-    fn receive(&mut self, place: &Place) -> End {
-        match self.stream_events(place) {
+    async fn receive(&mut self, place: &Place) -> End {
+        match self.stream_events(place).await {
             Ok(()) => End::Stop,
             Err(end) => end,
         }
     }
 
-    fn stream_events(&mut self, place: &Place) -> Result<(), End> {
+    async fn stream_events(&mut self, place: &Place) -> Result<(), End> {
         let shared = self.shared;
         let silence = Duration::from_secs(shared.variable("replica_net_timeout").max(1));
         let largest = shared.variable("replica_max_allowed_packet") as usize;
         let stream = self.stream;
-        let mut link = Link::connect(self.source, silence, largest, |socket| {
-            shared.state().socket = Some((stream, socket));
-        })?;
+        let mut link = Link::connect(&*shared.outside, self.source, silence, largest).await?;
+        shared.state().socket = Some((stream, link.line()?));
         // Who has stopped it since has not seen the socket.
         if shared.queue.is_putting_stopped() {
             return Err(End::Stop);
@@ -199,7 +212,8 @@ impl Receiver<'_> {
         if shared.queue.stream() != stream {
             return Err(End::OtherStream);
         }
-        self.ask(&mut link, place)?;
+        link.log_in(self.source).await?;
+        self.ask(&mut link, place).await?;
         self.connected = true;
         {
             let mut s = shared.state();
@@ -208,16 +222,16 @@ impl Receiver<'_> {
             s.receiver_failure = Default::default();
         }
         loop {
-            let packet = link.packet()?;
+            let packet = link.packet().await?;
             match packet.split_first() {
                 Some((0, event)) if self.semi_sync => {
                     let (wanted, event) = semi_sync::read_front(event)?;
-                    self.event(event, wanted)?;
+                    self.event(event, wanted).await?;
                     if wanted {
                         link.count_anew();
                     }
                 }
-                Some((0, event)) => self.event(event, false)?,
+                Some((0, event)) => self.event(event, false).await?,
                 Some((&ERR_HEADER, _)) => {
                     let e = ServerError::parse(packet)?;
                     return Err(refused(e));
@@ -235,11 +249,11 @@ impl Receiver<'_> {
     }
 
     /// What a replica says before it is sent events.
-    fn ask(&mut self, link: &mut Link, place: &Place) -> Result<(), End> {
+    async fn ask(&mut self, link: &mut Link, place: &Place) -> Result<(), End> {
         let shared = self.shared;
-        let version = link.value("SELECT VERSION()")?;
+        let version = link.value("SELECT VERSION()").await?;
         let maria = version.contains("MariaDB");
-        let server_id = link.value("SELECT @@GLOBAL.server_id")?;
+        let server_id = link.value("SELECT @@GLOBAL.server_id").await?;
         let server_id: u32 = server_id.parse().map_err(|_| Broken::malformed())?;
         let own = shared.variable("server_id") as u32;
         if server_id == own {
@@ -250,61 +264,77 @@ impl Receiver<'_> {
         }
         let uuid = match maria {
             true => String::new(),
-            false => link.value("SELECT @@GLOBAL.server_uuid")?,
+            false => link.value("SELECT @@GLOBAL.server_uuid").await?,
         };
         let beat = (self.source.facts.heartbeat_period * 1e9) as u64;
         link.query(&format!(
             "SET @master_heartbeat_period = {beat}, @source_heartbeat_period = {beat}"
-        ))?;
+        ))
+        .await?;
         link.query(
             "SET @master_binlog_checksum = @@global.binlog_checksum, \
              @source_binlog_checksum = @@global.binlog_checksum",
-        )?;
-        self.checksum = match &*link.value("SELECT @master_binlog_checksum")? {
+        )
+        .await?;
+        self.checksum = match &*link.value("SELECT @master_binlog_checksum").await? {
             wire::binlog::CRC32 => Checksum::Crc32,
             _ => Checksum::None,
         };
         match maria {
-            true => link.query("SET @mariadb_slave_capability = 4")?,
+            true => link.query("SET @mariadb_slave_capability = 4").await?,
             false => {
                 let own = shared.text_variable("server_uuid");
                 link.query(&format!(
                     "SET @slave_uuid = '{own}', @replica_uuid = '{own}'"
-                ))?
+                ))
+                .await?
             }
         };
-        self.semi_sync = shared.variable("rpl_semi_sync_replica_enabled") != 0 && agree(link)?;
+        self.semi_sync =
+            shared.variable("rpl_semi_sync_replica_enabled") != 0 && agree(link).await?;
         let port = shared.variable("port") as u16;
-        link.register(own, port)?;
+        link.register(own, port).await?;
         let stream = self.stream;
         {
             let mut s = shared.state();
             (s.server_id, s.uuid) = (server_id, uuid.clone());
         }
         let same = |b: &&Behind| b.stream == stream && b.uuid == uuid && b.server_id == server_id;
-        let (from, anew) = match self.behind.as_ref().filter(same) {
-            Some(b) => (b.place.clone(), false),
-            None => (place.log.clone(), true),
+        let (from, has) = match self.behind.as_ref().filter(same) {
+            Some(b) => (b.place.clone(), Some(b.has.clone())),
+            None => (place.log.clone(), None),
         };
+        let anew = has.is_none();
         if anew && self.behind.as_ref().is_some_and(|b| b.stream == stream) {
             // Another server answers now. What is half applied is taken back, and asked of it from its beginning.
-            shared.queue.give_up(stream);
+            shared.queue.give_up(stream).await;
             return Err(End::OtherStream);
         }
+        let by_set = anew && self.source.facts.auto_position;
+        let has = match has {
+            Some(has) => has,
+            None if by_set && !maria => self.has(place).await.map_err(|e| Broken {
+                number: e.code,
+                message: e.message,
+                by_server: false,
+            })?,
+            None => GtidSet::new(),
+        };
         self.place = from.clone();
         *self.behind = Some(Behind {
             stream: self.stream,
             uuid,
             server_id,
             place: from.clone(),
+            has: has.clone(),
         });
         self.received(&from);
         let speaker = match self.semi_sync {
             true => Some(link.speaker()?),
             false => None,
         };
-        match anew && self.source.facts.auto_position {
-            true => self.dump_by_gtid(link, maria, own, place)?,
+        match by_set {
+            true => self.dump_by_gtid(link, maria, own, place, &has).await?,
             false => {
                 let low = u32::try_from(from.position).map_err(|_| {
                     let text =
@@ -318,24 +348,22 @@ impl Receiver<'_> {
         Ok(())
     }
 
-    fn dump_by_gtid(
+    async fn dump_by_gtid(
         &mut self,
         link: &mut Link,
         maria: bool,
         own: u32,
         place: &Place,
+        has: &GtidSet,
     ) -> Result<(), Broken> {
         if maria {
             let position = maria_text(&place.maria);
-            link.query(&format!("SET @slave_connect_state = '{position}'"))?;
-            link.query("SET @slave_gtid_strict_mode = 0, @slave_gtid_ignore_duplicates = 0")?;
+            link.query(&format!("SET @slave_connect_state = '{position}'"))
+                .await?;
+            link.query("SET @slave_gtid_strict_mode = 0, @slave_gtid_ignore_duplicates = 0")
+                .await?;
             return link.dump(own, "", FIRST as u32);
         }
-        let has = self.has(place).map_err(|e| Broken {
-            number: e.code,
-            message: e.message,
-            by_server: false,
-        })?;
         let mut set = Vec::new();
         has.encode(&mut set);
         link.dump_gtid(own, &set)
@@ -343,12 +371,12 @@ impl Receiver<'_> {
 
     /// What is not to be sent: what was applied, and what this server has done otherwise, from a backup, as a source itself or under another source. A
     /// change of definitions that may be half done has to come again, though its statement is in the log.
-    fn has(&self, place: &Place) -> Result<GtidSet, SqlError> {
+    async fn has(&self, place: &Place) -> Result<GtidSet, SqlError> {
         let mut has = place.gtids.clone();
         if place.unfinished.is_none()
             && let Some(log) = self.shared.instance.binary_log()
         {
-            block_on(log.wait_shown())?;
+            log.wait_shown().await?;
             has.add_set(&log.executed());
         }
         Ok(has)
@@ -360,7 +388,7 @@ impl Receiver<'_> {
     }
 
     /// Takes an event.
-    fn event(&mut self, bytes: &[u8], wanted: bool) -> Result<(), End> {
+    async fn event(&mut self, bytes: &[u8], wanted: bool) -> Result<(), End> {
         let mut r = Reader::new(bytes);
         let header = Header::read(&mut r)?;
         if header.size as usize != bytes.len() {
@@ -410,19 +438,60 @@ impl Receiver<'_> {
             kind::GTID => {
                 self.coming = Transaction::read(body, false)?.gtid;
                 self.open = false;
+                let had = |gtid: Gtid| self.behind.as_ref().is_some_and(|b| b.has.has(gtid));
+                self.skipping = self.coming.is_some_and(had);
+                if self.skipping {
+                    self.coming = None;
+                }
             }
+            kind::ANONYMOUS_GTID => self.skipping = false,
             _ => {}
         }
         if header.kind != kind::ROTATE {
             self.move_on(&header);
         }
         let whole = self.ends(header.kind, body)?;
+        let event = self.queued(header, event.bytes, body);
+        if wanted {
+            // Before anybody can have applied it.
+            self.shared.acknowledgements.want(self.place.clone());
+        }
+        self.shared
+            .queue
+            .put(self.stream, event)
+            .await
+            .map_err(|why| match why {
+                NotPut::Stop => End::Stop,
+                NotPut::OtherStream => End::OtherStream,
+            })?;
+        // Who goes on in the middle of what was left out would not know it.
+        if !self.skipping
+            && let Some(behind) = self.behind.as_mut()
+            && !base::mutant!("received-place-not-moved")
+        {
+            behind.place.clone_from(&self.place);
+        }
+        let place = self.place.clone();
+        self.received(&place);
+        if let Some(gtid) = whole {
+            let mut s = self.shared.state();
+            // Another stream may have begun since: then it was thrown away.
+            if self.shared.queue.stream() == self.stream {
+                s.retrieved.add(gtid);
+            }
+        }
+        Ok(())
+    }
+
+    /// An event as it is queued: what is left out is there with its place alone.
+    fn queued(&self, header: Header, bytes: &[u8], body: &[u8]) -> Queued {
         let own = self.shared.variable("server_id") as u32;
         let f = &self.source.facts;
         // Only the source's own event of the format and where it goes on are not somebody's who is to be ignored.
         let ignored = |id: u32| id == own || f.ignored_server_ids.binary_search(&id).is_ok();
         let control = matches!(header.kind, kind::FORMAT_DESCRIPTION | kind::ROTATE);
-        let event = match ignored(header.server_id) && !control {
+        let left_out = self.skipping || ignored(header.server_id);
+        match left_out && !control {
             // Its place counts.
             true => Queued {
                 header: Header {
@@ -436,7 +505,7 @@ impl Receiver<'_> {
             // That event says itself how its checksum is to be read.
             false if header.kind == kind::FORMAT_DESCRIPTION => Queued {
                 header,
-                body: event.bytes[header::LEN..].to_vec(),
+                body: bytes[header::LEN..].to_vec(),
                 end: self.place.clone(),
             },
             false => Queued {
@@ -444,27 +513,7 @@ impl Receiver<'_> {
                 body: body.to_vec(),
                 end: self.place.clone(),
             },
-        };
-        if wanted {
-            // Before anybody can have applied it.
-            self.shared.acknowledgements.want(self.place.clone());
         }
-        self.shared
-            .queue
-            .put(self.stream, event)
-            .map_err(|why| match why {
-                NotPut::Stop => End::Stop,
-                NotPut::OtherStream => End::OtherStream,
-            })?;
-        if let Some(behind) = self.behind.as_mut() {
-            behind.place.clone_from(&self.place);
-        }
-        let place = self.place.clone();
-        self.received(&place);
-        if let Some(gtid) = whole {
-            self.shared.state().retrieved.add(gtid);
-        }
-        Ok(())
     }
 
     /// The name of the transaction of which this is the last event.
@@ -506,12 +555,13 @@ impl Receiver<'_> {
 }
 
 /// Agrees with the source that it is told of what is durable here; false: it knows nothing of that.
-fn agree(link: &mut Link) -> Result<bool, Broken> {
+async fn agree(link: &mut Link) -> Result<bool, Broken> {
     /// 1193.
     const UNKNOWN_VARIABLE: u16 = 1193;
     let mut known = false;
     for name in ["source", "master"] {
-        match link.query(&format!("SELECT @@GLOBAL.rpl_semi_sync_{name}_enabled")) {
+        let sql = format!("SELECT @@GLOBAL.rpl_semi_sync_{name}_enabled");
+        match link.query(&sql).await {
             Ok(_) => {
                 known = true;
                 break;
@@ -523,7 +573,7 @@ fn agree(link: &mut Link) -> Result<bool, Broken> {
     if known {
         // To others any number but 0 is the same. Of a Tidemill 2 asks not to take the place that the dump begins at for what is durable.
         let (new, old) = (semi_sync::ASKED, semi_sync::ASKED_OLD);
-        link.query(&format!("SET @{new} = 2, @{old} = 2"))?;
+        link.query(&format!("SET @{new} = 2, @{old} = 2")).await?;
     }
     Ok(known)
 }

@@ -6,8 +6,8 @@
 use std::io;
 use std::sync::Arc;
 
-use base::Event as Fired;
 use base::environment::File;
+use base::{Event as Fired, block_on};
 use sql::Instance;
 use sql::context::replica::LogPlace;
 use types::gtid::{Gtid, GtidSet};
@@ -17,6 +17,7 @@ use wire::binlog::frame::{Checksum, Event};
 use wire::binlog::header::{self, Header, kind};
 use wire::binlog::query::Query;
 
+use super::outside::System;
 use super::place::{FIRST, Place};
 use super::queue::{NotPut, Queued};
 use super::source::Source;
@@ -267,7 +268,7 @@ impl Logs {
 
     /// Puts what is to be applied into the queue, from a place on; and something behind it, at which the applier ends.
     fn feed(&self, shared: &Shared, (stream, from): (u64, &LogPlace), stop: &LogPlace) -> Fed {
-        let put = |event: Queued| shared.queue.put(stream, event);
+        let put = |event: Queued| block_on(shared.queue.put(stream, event));
         let Some(first) = self.from(from) else {
             return Fed::Failed(format!("the file {} is not there any more", from.file));
         };
@@ -386,7 +387,7 @@ pub async fn replay(
     }
     let said = |e: types::SqlError| e.message;
     let server = Arc::new(ReplicaServer {
-        shared: Arc::new(Shared::new(Arc::clone(instance))),
+        shared: Arc::new(Shared::new(Arc::clone(instance), Arc::new(System))),
         changing: Arc::default(),
     });
     let place = Place {
@@ -414,7 +415,7 @@ pub async fn replay(
                     Fed::Stopped => return Ok(()),
                     Fed::OtherStream => {}
                     // Should the applier have to begin again, it begins another stream.
-                    Fed::All if shared.queue.wait_other(stream) => {}
+                    Fed::All if block_on(shared.queue.wait_other(stream)) => {}
                     Fed::All => return Ok(()),
                     Fed::Failed(why) => {
                         shared.queue.stop_taking(true);

@@ -3,7 +3,6 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use base::block_on;
 use sql::Session;
 use types::SqlError;
 use types::error::codes;
@@ -18,8 +17,8 @@ use super::stopped::Stopped;
 use super::{store, worker};
 
 /// The applier's thread.
-pub(super) fn run(shared: &Shared) {
-    let ended = block_on(run_to_end(shared));
+pub(super) async fn run(shared: &Shared) {
+    let ended = run_to_end(shared).await;
     let mut s = shared.state();
     if let Err(e) = ended {
         let failure = shared.failure(e.code, e.message);

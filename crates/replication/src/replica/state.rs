@@ -1,6 +1,5 @@
 //! What receiver, applier and statements share: who runs, how far each has come, what went wrong.
 
-use std::net::TcpStream;
 use std::sync::Arc;
 
 use base::Event;
@@ -12,6 +11,7 @@ use types::gtid::GtidSet;
 
 use super::acknowledgement::Acknowledgements;
 use super::filter::Filters;
+use super::outside::{Line, Outside};
 use super::place::Place;
 use super::queue::Queue;
 use super::source::Source;
@@ -69,12 +69,14 @@ pub(super) struct State {
     /// Heartbeats: how many, when the last, in microseconds since 1970.
     pub heartbeats: (u64, i64),
     /// To end what the receiver waits for; and the stream that it is to get there.
-    pub socket: Option<(u64, TcpStream)>,
+    pub socket: Option<(u64, Box<dyn Line>)>,
 }
 
 /// What they share.
 pub(super) struct Shared {
     pub instance: Arc<Instance>,
+    /// Where parts run, and how a source is reached.
+    pub outside: Arc<dyn Outside>,
     pub queue: Queue,
     pub acknowledgements: Acknowledgements,
     state: Mutex<State>,
@@ -126,9 +128,10 @@ impl State {
 }
 
 impl Shared {
-    pub fn new(instance: Arc<Instance>) -> Shared {
+    pub fn new(instance: Arc<Instance>, outside: Arc<dyn Outside>) -> Shared {
         Shared {
             instance,
+            outside,
             queue: Queue::default(),
             acknowledgements: Acknowledgements::default(),
             state: Mutex::new(State::default()),
@@ -166,8 +169,7 @@ impl Shared {
     /// Ends what the receiver waits for on its socket.
     pub fn shut_socket(&self) {
         if let Some((_, socket)) = self.state().socket.take() {
-            // It may be shut already.
-            let _shut = socket.shutdown(std::net::Shutdown::Both);
+            socket.shut();
         }
     }
 
@@ -193,9 +195,17 @@ impl Shared {
     /// Asks for another stream of events, from where the applier stands.
     pub fn begin_stream(&self, place: Place) {
         self.acknowledgements.applies_from(&place.log);
+        let applied = place.gtids.clone();
         let stream = self.queue.begin_stream(place);
+        {
+            // What was queued is thrown away: nobody is to wait until it is applied.
+            let mut s = self.state();
+            let mut gone = s.retrieved.clone();
+            gone.subtract(&applied);
+            s.retrieved.subtract(&gone);
+        }
         // The receiver may have begun with it already.
-        let older = |(of, _): &(u64, TcpStream)| *of != stream;
+        let older = |(of, _): &(u64, Box<dyn Line>)| *of != stream;
         if self.state().socket.as_ref().is_some_and(older) {
             self.shut_socket();
         }

@@ -19,6 +19,8 @@ use rustls::{
 use sql::context::replica::SourceFacts;
 use wire::client::blocking::Secured;
 
+use super::outside::Line;
+
 /// Read from the socket at a time.
 const PIECE: usize = 16 << 10;
 
@@ -53,10 +55,6 @@ impl Wanted {
     }
 }
 
-/// What is said on a connection, by whichever thread.
-#[derive(Clone)]
-pub(super) struct Saying(Arc<Mutex<ClientConnection>>);
-
 /// A connection. One thread reads; nobody waits for it who wants to say something.
 pub struct Tls {
     connection: Arc<Mutex<ClientConnection>>,
@@ -67,19 +65,36 @@ pub struct Tls {
     raw: Vec<u8>,
 }
 
-impl Saying {
-    /// Says it.
-    pub fn write_all(&self, socket: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
-        let mut c = self.0.lock();
-        for piece in bytes.chunks(PIECE) {
-            c.writer().write_all(piece)?;
-            send(&mut c, socket)?;
-        }
-        Ok(())
+/// A connection, for whoever says something beside the thread that reads.
+pub(super) struct TlsLine {
+    connection: Arc<Mutex<ClientConnection>>,
+    socket: TcpStream,
+}
+
+impl Line for TlsLine {
+    fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+        say(&self.connection, &self.socket, bytes)
+    }
+
+    fn shut(&self) {
+        self.socket.shut();
     }
 }
 
-fn send(c: &mut ClientConnection, socket: &mut TcpStream) -> io::Result<()> {
+fn say(
+    connection: &Mutex<ClientConnection>,
+    mut socket: &TcpStream,
+    bytes: &[u8],
+) -> io::Result<()> {
+    let mut c = connection.lock();
+    for piece in bytes.chunks(PIECE) {
+        c.writer().write_all(piece)?;
+        send(&mut c, &mut socket)?;
+    }
+    Ok(())
+}
+
+fn send(c: &mut ClientConnection, socket: &mut impl Write) -> io::Result<()> {
     while c.wants_write() {
         c.write_tls(socket)?;
     }
@@ -87,14 +102,12 @@ fn send(c: &mut ClientConnection, socket: &mut TcpStream) -> io::Result<()> {
 }
 
 impl Tls {
-    /// For whoever says something beside the thread that reads.
-    pub(super) fn saying(&self) -> Saying {
-        Saying(self.connection.clone())
-    }
-
-    /// The socket under it.
-    pub(super) fn socket(&self) -> io::Result<TcpStream> {
-        self.socket.try_clone()
+    /// For whoever is beside the thread that reads.
+    pub(super) fn line(&self) -> io::Result<TlsLine> {
+        Ok(TlsLine {
+            connection: self.connection.clone(),
+            socket: self.socket.try_clone()?,
+        })
     }
 }
 
@@ -108,7 +121,7 @@ impl Secured for Tls {}
 
 impl Write for Tls {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.saying().write_all(&mut self.socket, bytes)?;
+        say(&self.connection, &self.socket, bytes)?;
         Ok(bytes.len())
     }
 

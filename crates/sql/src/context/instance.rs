@@ -306,6 +306,11 @@ impl Instance {
         self.processes.next_id()
     }
 
+    /// The clock: what a user has set a time for waits by it.
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
     /// Microseconds since 1970.
     pub fn wall_us(&self) -> i64 {
         self.clock.wall_us()

@@ -75,10 +75,7 @@ impl Connection {
     /// Adds what has gone in and out to the session's counts.
     #[inline]
     pub(super) fn count_traffic(&mut self) {
-        let (received, sent) = self.packets.take_traffic();
-        let counts = &self.session.process().counts;
-        counts.bytes_received.add(received);
-        counts.bytes_sent.add(sent);
+        count_traffic(&mut self.packets, &self.session);
     }
 
     /// Answers OK.
@@ -112,4 +109,12 @@ pub(super) fn flags(capabilities: u32) -> ClientFlags {
         found_rows: has(capabilities, capability::FOUND_ROWS),
         interactive: has(capabilities, capability::INTERACTIVE),
     }
+}
+
+/// Adds what went over the connection to the session's counts.
+pub(super) fn count_traffic(packets: &mut PacketStream, session: &Session) {
+    let (received, sent) = packets.take_traffic();
+    let counts = &session.process().counts;
+    counts.bytes_received.add(received);
+    counts.bytes_sent.add(sent);
 }

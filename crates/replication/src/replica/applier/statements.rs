@@ -25,7 +25,7 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         let text = query.statement;
-        self.begin_group(header)?;
+        self.begin_group(header).await?;
         if text.eq_ignore_ascii_case(b"BEGIN") {
             self.setter.of_transaction(&query.settings);
             self.open();
@@ -87,7 +87,7 @@ impl Applier<'_> {
         body: &[u8],
         end: &LogPlace,
     ) -> Result<(), Stopped> {
-        self.begin_group(header)?;
+        self.begin_group(header).await?;
         if header.kind == kind::DELETE_FILE {
             let file = read_delete_file(body)?;
             // One that has not come, as when nothing of it was there to be loaded.
@@ -115,7 +115,7 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         let load = LoadQuery::read(body)?;
-        self.begin_group(header)?;
+        self.begin_group(header).await?;
         if !self.group.skipped {
             let file = self.loads.take(load.file)?;
             let own = load.query.settings.collation_database.map(CollationId);
