@@ -50,7 +50,9 @@ pub fn text(results: &[Collected]) -> String {
 pub async fn read_all(s: &mut Session) -> Result<Vec<String>, SqlError> {
     let mut all = Vec::new();
     for table in ["a", "b", "c"] {
-        let sql = format!("SELECT CONCAT_WS('|', '{table}', id, v, n, big) FROM d.{table}");
+        let sql = format!(
+            "SELECT CONCAT_WS('|', '{table}', id, v, n, LENGTH(big), LEFT(big, 1), RIGHT(big, 1)) FROM d.{table}"
+        );
         rows_of(&s.query(&sql).await?, &mut all);
     }
     let sql = "SELECT CONCAT('journal|', token) FROM d.journal";

@@ -134,7 +134,10 @@ impl Tables {
     pub fn shown(&self) -> Vec<String> {
         let rows = self.rows.iter().map(|((table, id), r)| {
             let Row { v, n, big } = r;
-            format!("{table}|{id}|{v}|{n}|{big}")
+            // It is one letter, again and again.
+            let (first, last) = (big.get(..1), big.get(big.len().saturating_sub(1)..));
+            let (first, last) = (first.unwrap_or_default(), last.unwrap_or_default());
+            format!("{table}|{id}|{v}|{n}|{}|{first}|{last}", big.len())
         });
         let journal = self.journal.iter().map(|t| format!("journal|{t}."));
         let mut all: Vec<String> = rows.chain(journal).collect();

@@ -227,8 +227,8 @@ enum Read {
 }
 
 impl End {
-    /// Who is at the other end.
-    fn take(&self, into: &mut [u8]) -> Read {
+    /// Reads what is there now.
+    fn read_now(&self, into: &mut [u8]) -> Read {
         let now = self.net.time.now();
         let mut guard = self.net.lock();
         let s = &mut *guard;
@@ -277,7 +277,7 @@ impl End {
         poll_fn(|cx| {
             loop {
                 self.net.changed.park(cx);
-                match self.take(into) {
+                match self.read_now(into) {
                     Read::Some(n) => return Poll::Ready(Ok(n)),
                     Read::Ended => return Poll::Ready(Ok(0)),
                     Read::Lost => return Poll::Ready(Err(reset())),
