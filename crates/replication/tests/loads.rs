@@ -17,7 +17,7 @@ use sql::Instance;
 use sql::context::replica::{Replica, ReplicaFacts};
 use wire::binlog::frame::Checksum;
 use wire::binlog::header::kind;
-use wire::binlog::load::{Block, Duplicates, LoadQuery};
+use wire::binlog::load::{Duplicates, FileBlock, LoadQuery};
 use wire::binlog::query::{Query, Settings};
 use wire::write::Put;
 
@@ -28,7 +28,7 @@ fn block(f: &mut File, id: u32, bytes: &[u8], first: bool) {
         true => kind::BEGIN_LOAD_QUERY,
         false => kind::APPEND_BLOCK,
     };
-    f.event(kind, |out| Block { file: id, bytes }.write(out));
+    f.event(kind, |out| FileBlock { file: id, bytes }.write(out));
 }
 
 fn execute(f: &mut File, id: u32, rest: &str, duplicates: Duplicates, collation: Option<u16>) {

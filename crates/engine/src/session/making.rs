@@ -7,22 +7,11 @@
 //!
 //! Must never do: give the rows' transaction a group of its own.
 
-use super::{Isolation, Session};
+use super::{Isolation, Making, Session};
 use crate::schema::Table;
 use std::mem::swap;
 use std::sync::Arc;
 use types::SqlError;
-
-/// See the module.
-pub(super) struct Making {
-    schema: String,
-    /// The name by which the session knows it.
-    name: String,
-    /// Whose transaction will define it.
-    definition: Box<Session>,
-    /// The two transactions have changed places.
-    entered: bool,
-}
 
 impl Session {
     /// The session whose transaction has the group of events.

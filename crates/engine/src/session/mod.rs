@@ -56,7 +56,6 @@ use crate::undo_reservation::UndoReservation;
 use crate::xa::EndingBranch;
 use base::{Lsn, TxnId};
 use btree::Change;
-use making::Making;
 use own_tables::OwnTables;
 pub(crate) use pager::Pins;
 use pager::Wait;
@@ -99,6 +98,17 @@ pub enum ReadMode {
         /// They are going to change, too.
         exclusive: bool,
     },
+}
+
+/// A table in the making: see [`making`].
+struct Making {
+    schema: String,
+    /// The name by which the session knows it.
+    name: String,
+    /// Whose transaction will define it.
+    definition: Box<Session>,
+    /// The two transactions have changed places.
+    entered: bool,
 }
 
 /// A session.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use engine::{TempFile, TempFiles};
 use types::SqlError;
 use wire::ProtocolError;
-use wire::binlog::load::Block;
+use wire::binlog::load::FileBlock;
 
 use super::stopped::Stopped;
 
@@ -28,7 +28,7 @@ impl Loads {
     pub async fn block(
         &mut self,
         temporary: &Arc<TempFiles>,
-        block: &Block<'_>,
+        block: &FileBlock<'_>,
         first: bool,
     ) -> Result<(), Stopped> {
         if first {
@@ -49,7 +49,7 @@ impl Loads {
     ///
     /// # Errors
     /// There is no such file.
-    pub fn take(&mut self, file: u32) -> Result<TempFile, ProtocolError> {
+    pub fn remove(&mut self, file: u32) -> Result<TempFile, ProtocolError> {
         self.files.remove(&file).ok_or(ProtocolError::Malformed)
     }
 

@@ -409,13 +409,11 @@ impl Receiver<'_> {
         };
         let largest = self.shared.variable("replica_max_allowed_packet") as usize;
         let (kind_of, body) = compressed::plain(header.kind, event.body, largest)?;
-        let (header, body) = (
-            Header {
-                kind: kind_of,
-                ..header
-            },
-            &*body,
-        );
+        let body = &*body;
+        let header = Header {
+            kind: kind_of,
+            ..header
+        };
         match header.kind {
             kind::HEARTBEAT | kind::HEARTBEAT_V2 => {
                 Heartbeat::read(body, header.kind == kind::HEARTBEAT_V2)?;

@@ -8,22 +8,22 @@ use crate::write::Put;
 
 /// A piece of a file: the body of BEGIN_LOAD_QUERY, with which a file begins, and of APPEND_BLOCK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Block<'a> {
+pub struct FileBlock<'a> {
     /// The file, as its events call it.
     pub file: u32,
     /// What comes next in it.
     pub bytes: &'a [u8],
 }
 
-impl<'a> Block<'a> {
+impl<'a> FileBlock<'a> {
     /// Reads the body.
     ///
     /// # Errors
     /// [`ProtocolError::Malformed`]: it ends early.
-    pub fn read(body: &'a [u8]) -> ReadResult<Block<'a>> {
+    pub fn read(body: &'a [u8]) -> ReadResult<FileBlock<'a>> {
         let mut r = Reader::new(body);
         let file = r.u32()?;
-        Ok(Block {
+        Ok(FileBlock {
             file,
             bytes: r.take_rest(),
         })
@@ -174,7 +174,7 @@ mod tests {
             if let Ok(load) = LoadQuery::read(&bytes) {
                 let _ = load.text_with("x");
             }
-            let _ = (Block::read(&bytes), read_delete_file(&bytes));
+            let _ = (FileBlock::read(&bytes), read_delete_file(&bytes));
         }
     }
 }

@@ -8,7 +8,7 @@ use types::SqlError;
 use types::error::codes;
 use wire::binlog::control::Context;
 use wire::binlog::header::{Header, kind};
-use wire::binlog::load::{Block, LoadQuery, read_delete_file};
+use wire::binlog::load::{FileBlock, LoadQuery, read_delete_file};
 use wire::binlog::query::Query;
 
 use super::super::catalog;
@@ -91,7 +91,7 @@ impl Applier<'_> {
         if header.kind == kind::DELETE_FILE {
             let file = read_delete_file(body)?;
             // One that has not come, as when nothing of it was there to be loaded.
-            let _none = self.loads.take(file);
+            let _none = self.loads.remove(file);
             return match self.group.open {
                 true => Ok(()),
                 false => self.commit(header, end).await,
@@ -103,7 +103,7 @@ impl Applier<'_> {
         let first = header.kind == kind::BEGIN_LOAD_QUERY;
         let temporary = self.shared.instance.engine().temp_files();
         self.loads
-            .block(temporary, &Block::read(body)?, first)
+            .block(temporary, &FileBlock::read(body)?, first)
             .await
     }
 
@@ -117,7 +117,7 @@ impl Applier<'_> {
         let load = LoadQuery::read(body)?;
         self.begin_group(header).await?;
         if !self.group.skipped {
-            let file = self.loads.take(load.file)?;
+            let file = self.loads.remove(load.file)?;
             let own = load.query.settings.collation_database.map(CollationId);
             let own = own.filter(|c| c.is_known()).map(CollationId::charset);
             let s = &mut self.session;

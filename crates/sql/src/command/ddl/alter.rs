@@ -19,8 +19,8 @@ use sql_parser::ast::{
 };
 
 use super::altered::{AlteredTable, Origin};
+use super::columns::DefCtx;
 use super::identifier::check_identifier;
-use super::table::DefCtx;
 use super::{altered_table, rebuild, tablespace, temporary};
 
 fn done() -> Done {

@@ -10,11 +10,12 @@ use types::{CollationId, SqlError, Warning};
 use sql_parser::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
 
 use super::altered::{AlteredTable, Origin, recomputed};
+use super::columns::{self, DefCtx};
 use super::datatype::fits;
 use super::identifier::check_identifier;
 use super::recoded::recoded;
 use super::row_format::{self, FormatUse};
-use super::table::{self, DefCtx};
+use super::table;
 use super::{checks, default, foreign_keys, functional, generated, keys};
 use crate::describe::keys::rank;
 
@@ -175,7 +176,7 @@ impl<'a> Draft<'a> {
         position: &Option<ColumnPosition>,
         ctx: &mut DefCtx<'_, '_>,
     ) -> Result<(), SqlError> {
-        let built = table::column(written, ctx.collation, ctx)?;
+        let built = columns::column(written, ctx.collation, ctx)?;
         self.check_free(&built.def.name, None)?;
         let number = self.next;
         self.next += 1;
@@ -218,7 +219,7 @@ impl<'a> Draft<'a> {
         ctx: &mut DefCtx<'_, '_>,
     ) -> Result<(), SqlError> {
         let at = self.known(name)?;
-        let built = table::column(written, ctx.collation, ctx)?;
+        let built = columns::column(written, ctx.collation, ctx)?;
         self.check_free(&built.def.name, Some(at))?;
         self.own_keys.extend(built.keys);
         let c = &mut self.columns[at];

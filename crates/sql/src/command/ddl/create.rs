@@ -15,10 +15,11 @@ use sql_expr::vars::SqlMode;
 use sql_parser::ast::{self, CreateTable};
 
 use super::checks;
+use super::columns::DefCtx;
 use super::identifier::check_identifier;
 use super::invisible_key;
 use super::keys;
-use super::table::{self, DefCtx};
+use super::table;
 use super::temporary;
 use super::told;
 

@@ -7,6 +7,7 @@ mod alter;
 mod altered;
 mod altered_table;
 mod checks;
+mod columns;
 mod create;
 mod database;
 mod datatype;
