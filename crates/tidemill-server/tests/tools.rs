@@ -1,6 +1,5 @@
 //! The statements of tools that watch replicas and fail them over (`tests/tools/statements.txt`), sent to a source and a replica of it.
 
-#[allow(dead_code, reason = "the servers end with their tests")]
 mod test_server;
 
 use std::path::PathBuf;
