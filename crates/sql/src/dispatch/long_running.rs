@@ -216,7 +216,7 @@ fn is_long_running(word: &[u8]) -> bool {
 }
 
 /// The longest of all these.
-const LONGEST_WORD: usize = 26;
+const LONGEST_WORD: usize = 33;
 
 /// The bytes of words in small letters; 0 where a byte is of no word.
 const WORD: [u8; 256] = {

@@ -1,6 +1,5 @@
 //! Names of transactions that clients give and are told, and events that they repeat: what `mysqlbinlog | mysql` and read-your-writes need.
 
-#[allow(dead_code, reason = "a port and an orderly end are not asked for here")]
 #[path = "../test_server/mod.rs"]
 mod test_server;
 
