@@ -8,7 +8,7 @@ use base::SplitMix64;
 use base::lock::Mutex;
 use replication::files::read::{EventReader, read_head};
 use replication::replica::ReplicaServer;
-use replication::replica::filter::Rules;
+use replication::replica::filter::FilterRules;
 use replication::statements::ServerLog;
 use sim::disk::{Cut, SimDisk, Survivor};
 use sim::exec::Executor;
@@ -129,7 +129,7 @@ impl Node {
                 };
                 let replica = ReplicaServer::start_in(
                     &directory.instance,
-                    &Rules::default(),
+                    &FilterRules::default(),
                     Arc::new(world),
                 )
                 .await;

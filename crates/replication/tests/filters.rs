@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::block_on;
 use base::mem::MemDisk;
 use replication::replica::ReplicaServer;
-use replication::replica::filter::Rules;
+use replication::replica::filter::FilterRules;
 use scripted::file::{File, SID, row};
 use scripted::{begin, number, run, serve, server, settled};
 use sql::context::replica::{Replica, ReplicaFacts};
@@ -317,7 +317,7 @@ fn shown_by_statements(instance: &Arc<Instance>, replica: &ReplicaServer) {
 fn filters_are_set_and_shown_and_belong_to_the_process() {
     let file = source();
     let disk = Arc::new(MemDisk::default());
-    let mut rules = Rules::default();
+    let mut rules = FilterRules::default();
     rules.add("replicate_do_db", "d").expect("a rule");
     rules
         .add("replicate_wild_ignore_table", "d.u%")

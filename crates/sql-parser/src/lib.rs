@@ -21,6 +21,7 @@ mod deparse;
 mod dml;
 mod error;
 mod expr;
+pub mod filter_rules;
 mod function;
 mod hint;
 mod keyword;

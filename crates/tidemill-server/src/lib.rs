@@ -8,6 +8,7 @@
 
 pub mod backups;
 pub mod check;
+mod connect;
 pub mod failover;
 pub mod log;
 mod offload;

@@ -78,7 +78,7 @@ use types::error::codes;
 
 use crate::semi_sync::on_or_off;
 pub use binlog_statement::BinlogStatements;
-use filter::Rules;
+use filter::{FilterRules, Filters};
 use outside::{Outside, System};
 use place::Place;
 use source::Source;
@@ -167,7 +167,7 @@ impl ReplicaServer {
     /// # Errors
     /// What reading its tables fails with.
     pub async fn start(instance: &Arc<Instance>) -> Result<Arc<ReplicaServer>, SqlError> {
-        ReplicaServer::start_with(instance, &Rules::default()).await
+        ReplicaServer::start_with(instance, &FilterRules::default()).await
     }
 
     /// The same with the filters of the server's options.
@@ -176,7 +176,7 @@ impl ReplicaServer {
     /// As [`start`](Self::start).
     pub async fn start_with(
         instance: &Arc<Instance>,
-        rules: &Rules,
+        rules: &FilterRules,
     ) -> Result<Arc<ReplicaServer>, SqlError> {
         ReplicaServer::start_in(instance, rules, Arc::new(System)).await
     }
@@ -187,14 +187,14 @@ impl ReplicaServer {
     /// What reading its tables fails with.
     pub async fn start_in(
         instance: &Arc<Instance>,
-        rules: &Rules,
+        rules: &FilterRules,
         outside: Arc<dyn Outside>,
     ) -> Result<Arc<ReplicaServer>, SqlError> {
         let server = Arc::new(ReplicaServer {
             shared: Arc::new(Shared::new(Arc::clone(instance), outside)),
             changing: Arc::default(),
         });
-        server.shared.state().global_filters = rules.filters(instance.wall_us());
+        server.shared.state().global_filters = Filters::of_options(rules, instance.wall_us());
         let kept = {
             let mut s = server.session();
             let kept = store::read(&mut s).await;

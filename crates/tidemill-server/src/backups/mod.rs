@@ -144,7 +144,7 @@ pub fn restore(arguments: &RestoreArguments, options: &Options) -> Outcome {
     if let Some(binlogs) = &arguments.binlogs {
         lines.push(point_in_time::apply(
             binlogs,
-            &arguments.until,
+            arguments.until,
             manifest,
             options,
         )?);

@@ -11,7 +11,7 @@ use sql::context::replica::LogPlace;
 use types::gtid::GtidSet;
 
 use crate::open;
-use crate::options::Options;
+use crate::options::{Options, RestoreUntil};
 
 /// The files of the binary log in a folder, from the one with this name on, in their order: a name and a number that is one more each time.
 fn files(disk: &dyn Disk, dir: &Path, first: &str) -> Result<Vec<NamedFile>, String> {
@@ -40,10 +40,15 @@ fn files(disk: &dyn Disk, dir: &Path, first: &str) -> Result<Vec<NamedFile>, Str
 /// Applies them, and says what was done.
 pub(super) fn apply(
     dir: &Path,
-    until: &ReplayUntil,
+    until: RestoreUntil,
     mut manifest: Manifest,
     options: &Options,
 ) -> Result<String, String> {
+    let until = match until {
+        RestoreUntil::End => ReplayUntil::End,
+        RestoreUntil::Time(micros) => ReplayUntil::Time(micros),
+        RestoreUntil::Gtid(gtid) => ReplayUntil::Gtid(gtid),
+    };
     let disk = base::real::environment().disk;
     let none = "the server had no binary log when the backup was taken: there is no point in time to be found behind it";
     let (file, position) = manifest.binary_log.clone().ok_or(none)?;
@@ -56,7 +61,7 @@ pub(super) fn apply(
     };
     let database = block_on(open::open(options)).map_err(|e| e.to_string())?;
     let instance = Arc::clone(&database.directory.instance);
-    let done = block_on(replay(&instance, logs, until));
+    let done = block_on(replay(&instance, logs, &until));
     drop(instance);
     let closed = block_on(database.directory.close());
     let done = done?;

@@ -4,7 +4,6 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use replication::replica::replay::ReplayUntil;
 use types::gtid::Gtid;
 
 use super::client_tls::{self, ClientTls};
@@ -12,6 +11,17 @@ use super::client_tls::{self, ClientTls};
 /// Their names.
 pub(super) const COMMANDS: [&str; 3] = ["backup", "restore", "replica"];
 const PORT: u16 = 3306;
+
+/// Where a restore is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestoreUntil {
+    /// At the end of the files.
+    End,
+    /// Before the first transaction that was committed at this time or later, in microseconds since 1970.
+    Time(u64),
+    /// Behind this transaction.
+    Gtid(Gtid),
+}
 
 /// Where a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +81,7 @@ pub struct RestoreArguments {
     /// The folder with files of the binary log that are applied behind it.
     pub binlogs: Option<PathBuf>,
     /// Where they end.
-    pub until: ReplayUntil,
+    pub until: RestoreUntil,
 }
 
 /// Of `tidemill replica`.
@@ -243,16 +253,16 @@ impl Given {
         }
         let binlogs = self.value("binlogs").map(PathBuf::from);
         let until = match (self.value("until-time"), self.value("until-gtid")) {
-            (None, None) => ReplayUntil::End,
-            (Some(time), None) => ReplayUntil::Time(micros(&time)?),
+            (None, None) => RestoreUntil::End,
+            (Some(time), None) => RestoreUntil::Time(micros(&time)?),
             (None, Some(gtid)) => {
                 let found = Gtid::parse(&gtid);
                 let wrong = || format!("option 'until-gtid': '{gtid}' is no GTID");
-                ReplayUntil::Gtid(found.ok_or_else(wrong)?)
+                RestoreUntil::Gtid(found.ok_or_else(wrong)?)
             }
             _ => return Err("--until-time and --until-gtid: one of them".to_owned()),
         };
-        if binlogs.is_none() && until != ReplayUntil::End {
+        if binlogs.is_none() && until != RestoreUntil::End {
             let why = "a point in time needs --binlogs=DIR: the files of the server's binary log, from that in which the backup ended";
             return Err(why.to_owned());
         }
@@ -397,7 +407,7 @@ mod tests {
         assert_eq!(b.client.password, None, "it is asked for");
         let command = run(&["restore", "/a", "/b", "--datadir=/d"]).unwrap();
         let from = vec!["/a".into(), "/b".into()];
-        let (binlogs, until) = (None, ReplayUntil::End);
+        let (binlogs, until) = (None, RestoreUntil::End);
         let arguments = RestoreArguments {
             from,
             binlogs,

@@ -1,12 +1,6 @@
-//! TLS of the commands that speak to other servers: the options of MySQL's clients, and connections as they ask for them.
+//! TLS of the commands that speak to other servers: the options of MySQL's clients.
 //!
-//! Never here: the server's own certificates (`server/tls`).
-
-use std::time::Duration;
-
-use replication::replica::tls::{self, Wanted};
-use wire::client::ClientError;
-use wire::client::blocking::{Conn, Securing};
+//! Never here: connections as they ask for them (`connect`), and the server's own certificates (`server/tls`).
 
 /// `--ssl-mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +20,14 @@ pub enum SslMode {
 /// How a command goes about TLS.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientTls {
-    mode: SslMode,
-    ca: String,
-    cert: String,
-    key: String,
+    /// Whether there is to be TLS.
+    pub(crate) mode: SslMode,
+    /// The file of authorities.
+    pub(crate) ca: String,
+    /// The file of the certificate that is shown.
+    pub(crate) cert: String,
+    /// That of its key.
+    pub(crate) key: String,
 }
 
 /// The options, as they are given.
@@ -102,45 +100,6 @@ impl ClientTls {
     pub fn is_required(&self) -> bool {
         !matches!(self.mode, SslMode::Disabled | SslMode::Preferred)
     }
-
-    /// What is wanted of TLS to this host.
-    pub fn wanted(&self, host: &str) -> Wanted {
-        // Without verification the file of authorities says nothing, as with MySQL's clients.
-        let verifies = matches!(self.mode, SslMode::VerifyCa | SslMode::VerifyIdentity);
-        Wanted {
-            host: host.to_owned(),
-            ca: match verifies {
-                true => self.ca.clone(),
-                false => String::new(),
-            },
-            cert: self.cert.clone(),
-            key: self.key.clone(),
-            verify_name: self.mode == SslMode::VerifyIdentity,
-        }
-    }
-
-    /// Connects over TCP and logs in.
-    ///
-    /// # Errors
-    /// Of the socket, of TLS, or the server's refusal.
-    pub fn connect(
-        &self,
-        (host, port): (&str, u16),
-        user: &str,
-        password: &str,
-        limit: Option<Duration>,
-    ) -> Result<Conn, ClientError> {
-        let wanted = self.wanted(host);
-        let begin = |socket| match tls::over(socket, &wanted) {
-            Ok(tls) => Ok(Box::new(tls) as Box<_>),
-            Err(e) => Err(std::io::Error::other(format!("SSL connection error: {e}"))),
-        };
-        let securing = (self.mode != SslMode::Disabled).then_some(Securing {
-            required: self.is_required(),
-            begin: &begin,
-        });
-        Conn::connect_tcp_secured((host, port), user, password, limit, securing)
-    }
 }
 
 #[cfg(test)]
@@ -162,10 +121,6 @@ mod tests {
         assert_eq!(mode(&[("ssl-ca", "f")]), Ok(SslMode::VerifyCa));
         let both = [("ssl-ca", "f"), ("ssl-mode", "required")];
         assert_eq!(mode(&both), Ok(SslMode::Required));
-        assert_eq!(of(&both).map(|t| t.wanted("h").ca), Ok(String::new()));
-        let identity = of(&[("ssl-mode", "VERIFY_IDENTITY"), ("ssl-ca", "f")]);
-        let wanted = identity.map(|t| t.wanted("h"));
-        assert!(wanted.is_ok_and(|w| w.verify_name && w.ca == "f" && w.host == "h"));
         for words in [
             &[("ssl-mode", "ON")][..],
             &[("ssl-mode", "VERIFY_CA")],

@@ -23,10 +23,12 @@ mod without_effect;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use replication::replica::filter::Rules;
+use sql_parser::filter_rules::FilterRules;
 use types::Isolation;
 
-pub use backups::{BackupArguments, Client, ReplicaArguments, RestoreArguments, ServerAddress};
+pub use backups::{
+    BackupArguments, Client, ReplicaArguments, RestoreArguments, RestoreUntil, ServerAddress,
+};
 pub use client_tls::{ClientTls, SslMode};
 pub use command_line::{USAGE, parse};
 pub use pager::FlushMethod;
@@ -177,7 +179,7 @@ pub struct Options {
     /// `binlog_ignore_db`, each time it is given.
     pub binlog_ignore_db: Vec<String>,
     /// `replicate_do_db` and its like.
-    pub replicate: Rules,
+    pub replicate: FilterRules,
     /// `log_replica_updates`.
     pub log_replica_updates: bool,
     /// First values of other system variables, by their names with underscores, for SQL to check and take.
@@ -238,7 +240,7 @@ impl Default for Options {
             log_bin_index: String::new(),
             binlog_do_db: Vec::new(),
             binlog_ignore_db: Vec::new(),
-            replicate: Rules::default(),
+            replicate: FilterRules::default(),
             log_replica_updates: true,
             variables: Vec::new(),
             without_effect: Vec::new(),

@@ -4,7 +4,7 @@ use super::super::FlushLog;
 use super::super::cnf::tests::Listed;
 use super::*;
 use pager::FlushMethod;
-use replication::replica::filter::Rules;
+use sql_parser::filter_rules::FilterRules;
 use types::Isolation;
 
 fn run(line: &[&str], files: &[(&str, &str)]) -> Result<Invocation, OptionsError> {
@@ -325,7 +325,7 @@ fn the_binary_log_is_named_or_off() -> Result<(), OptionsError> {
     assert_eq!(found.binlog_ignore_db, ["d"]);
     assert!(run(&["--binlog-do-db="], &[]).is_err());
     let (mut rules, given) = (
-        Rules::default(),
+        FilterRules::default(),
         ["--replicate-do-db=a", "--replicate-do-db=b"],
     );
     assert_eq!(rules.add("replicate_do_db", "a"), Ok(()));

@@ -7,15 +7,15 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `option` | the values of the server's options |
 //! | `targets` | which tables a statement changes |
 //!
 //! What it never does: change while an applier runs, or know what a transaction is.
 
-mod option;
 mod targets;
 #[cfg(test)]
 mod tests;
+
+pub use sql_parser::filter_rules::FilterRules;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,6 @@ use sql_parser::ast::{FilterKind, FilterValue, ReplicationFilter, Statement};
 use types::error::codes;
 use types::{CollationId, SqlError};
 
-pub use option::Rules;
 use targets::Target;
 
 /// What has set a filter, in MySQL's words.
@@ -114,6 +113,15 @@ fn check(filter: &ReplicationFilter) -> Result<(), SqlError> {
 }
 
 impl Filters {
+    /// Those of the server's options.
+    pub(crate) fn of_options(rules: &FilterRules, now_us: i64) -> Filters {
+        let mut filters = Filters::default();
+        // Each was looked at when it was added.
+        let set = filters.set(rules.filters(), by::OPTIONS, now_us);
+        debug_assert!(set.is_ok(), "{set:?}");
+        filters
+    }
+
     /// Takes lists in the place of those of their kinds; of two of one kind the last counts.
     ///
     /// # Errors

@@ -1,16 +1,17 @@
-//! `--replicate-do-db` and its like: each gives one value, and may be given again.
+//! Replication filters as options of a server give them (`--replicate-do-db` and its like): each gives one value, and may be given again.
+//! They come to what CHANGE REPLICATION FILTER says.
+//!
+//! Must never do: judge a table.
 
-use sql_parser::ast::{FilterKind, FilterValue, ReplicationFilter};
-
-use super::{Filters, by};
+use crate::ast::{FilterKind, FilterValue, ReplicationFilter};
 
 /// The values of the server's options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rules {
+pub struct FilterRules {
     filters: Vec<ReplicationFilter>,
 }
 
-impl Rules {
+impl FilterRules {
     /// Takes the value of an option, named with underscores and without dashes.
     ///
     /// # Errors
@@ -32,12 +33,8 @@ impl Rules {
     }
 
     /// The filters that they are.
-    pub(crate) fn filters(&self, now_us: i64) -> Filters {
-        let mut filters = Filters::default();
-        // Each was looked at when it was added.
-        let set = filters.set(&self.filters, by::OPTIONS, now_us);
-        debug_assert!(set.is_ok(), "{set:?}");
-        filters
+    pub fn filters(&self) -> &[ReplicationFilter] {
+        &self.filters
     }
 }
 
@@ -88,7 +85,7 @@ mod tests {
 
     #[test]
     fn what_an_option_says_is_taken_or_refused() {
-        let mut rules = Rules::default();
+        let mut rules = FilterRules::default();
         for (option, value) in [
             ("replicate_do_db", "a,b"),
             ("replicate_do_db", ":c"),
@@ -98,23 +95,26 @@ mod tests {
         ] {
             rules.add(option, value).unwrap();
         }
-        let facts = rules.filters(5).facts();
-        let rules: Vec<_> = facts.iter().map(|f| (f.kind.name(), &*f.rule)).collect();
+        let database = |name: &str| FilterValue::Database(name.into());
+        let of = |kind| {
+            let found = rules.filters().iter().find(|f| f.kind == kind);
+            found.map(|f| f.values.clone()).unwrap_or_default()
+        };
+        // Two of them: a comma belongs to the first one's name.
+        assert_eq!(of(FilterKind::DoDb), [database("a,b"), database("c")]);
         assert_eq!(
-            rules,
-            [
-                // Two of them: a comma belongs to the first one's name.
-                ("REPLICATE_DO_DB", "a,b,c"),
-                ("REPLICATE_IGNORE_TABLE", "a.b.c"),
-                ("REPLICATE_WILD_DO_TABLE", "a%.b\\_"),
-                ("REPLICATE_REWRITE_DB", "(a,b)"),
-            ]
+            of(FilterKind::IgnoreTable),
+            [FilterValue::Table("a".into(), "b.c".into())]
         );
-        assert!(
-            facts
-                .iter()
-                .all(|f| f.configured_by == by::OPTIONS && f.since_us == 5)
+        assert_eq!(
+            of(FilterKind::WildDoTable),
+            [FilterValue::Pattern("a%.b\\_".into())]
         );
+        assert_eq!(
+            of(FilterKind::RewriteDb),
+            [FilterValue::Rewrite("a".into(), "b".into())]
+        );
+        assert!(of(FilterKind::IgnoreDb).is_empty());
         for (option, value) in [
             ("replicate_do_table", "t"),
             ("replicate_wild_ignore_table", "t%"),
@@ -126,7 +126,7 @@ mod tests {
             ("replicate_nothing", "a"),
         ] {
             assert!(
-                Rules::default().add(option, value).is_err(),
+                FilterRules::default().add(option, value).is_err(),
                 "{option}={value}"
             );
         }
