@@ -17,7 +17,7 @@ use crate::table_lock::FailedRollbacks;
 use base::SpaceId;
 use btree::Tree;
 use pager::{OpError, RecordKind, Space};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
@@ -260,29 +260,54 @@ impl Session {
 }
 
 impl Engine {
-    /// Makes a definition's file with an empty tree for each index; fills in ids and roots. `at_last`: on a full disk from what is kept for that.
+    /// Makes a definition's file with an empty tree for each index; fills in ids and roots. `at_last`: on a full disk from what is kept for that. The
+    /// caller has the DDL mutex: nobody else makes a file meanwhile that may have this name.
     pub(super) async fn make_space(
         &self,
         def: &mut TableDef,
         path: PathBuf,
         at_last: bool,
     ) -> Result<Arc<Space>, SqlError> {
-        def.id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
-        if SpaceId(def.id).is_temporary() {
+        def.id = self.new_table_id()?;
+        // The name may be taken by what a statement that was cut short left, or by a table that waits for its own: the
+        // next start gives each its place.
+        let path = match self.environment().disk.exists(&path) {
+            true => of_its_own(&path, def.id),
+            false => path,
+        };
+        self.make_file(def, path, at_last).await
+    }
+
+    /// The same without the DDL mutex: the file's name is no other's, whoever makes a table of this name at the same time.
+    pub(super) async fn make_space_beside_others(
+        &self,
+        def: &mut TableDef,
+        path: &Path,
+    ) -> Result<Arc<Space>, SqlError> {
+        def.id = self.new_table_id()?;
+        let path = of_its_own(path, def.id);
+        self.make_file(def, path, false).await
+    }
+
+    fn new_table_id(&self) -> Result<u32, SqlError> {
+        let id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
+        match SpaceId(id).is_temporary() {
             // Two thousand million tables have been made.
-            return Err(SqlError::internal("no id is left for a table"));
+            true => Err(SqlError::internal("no id is left for a table")),
+            false => Ok(id),
         }
+    }
+
+    async fn make_file(
+        &self,
+        def: &mut TableDef,
+        path: PathBuf,
+        at_last: bool,
+    ) -> Result<Arc<Space>, SqlError> {
         let name = format!("{}.{}", def.schema, def.name);
         let compression =
             compressed_format(&def.options, self.compression_level.load(Ordering::Relaxed));
         let fail = |e: OpError| error::storage(e, &name);
-        // The name may be taken by what a statement that was cut short left, or by a table that waits for its own: the
-        // next start gives each its place.
-        let path = if self.environment().disk.exists(&path) {
-            path.with_extension(format!("{}.{}", def.id, pager::SPACE_EXTENSION))
-        } else {
-            path
-        };
         if let Some(dir) = path.parent() {
             let disk = &self.environment().disk;
             disk.create_dir_all(dir)
@@ -424,4 +449,9 @@ pub(super) fn arrange_clustered(def: &mut TableDef) {
             },
         ),
     }
+}
+
+/// The name of a table's file that no other can have.
+fn of_its_own(path: &Path, id: u32) -> PathBuf {
+    path.with_extension(format!("{id}.{}", pager::SPACE_EXTENSION))
 }

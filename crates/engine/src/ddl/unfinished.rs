@@ -46,8 +46,7 @@ impl Session {
         }
         arrange_clustered(&mut def);
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
-        let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
-        let space = engine.make_space(&mut def, aside, false).await?;
+        let space = engine.make_space_beside_others(&mut def, &path).await?;
         let t = Arc::new(Table::open(engine.pager(), def, space, None));
         engine.unnamed.put(&t, base::Lsn::NONE);
         self.begin_making(t, known_as);

@@ -22,6 +22,38 @@ fn rows_are_written_and_read() {
     assert_eq!(c.one("SELECT count(*) FROM t"), "0");
 }
 
+/// Of several that make one table from a query at once, one has it.
+#[test]
+fn one_of_those_who_make_a_table_at_once_has_it() {
+    let s = server();
+    let barrier = std::sync::Barrier::new(3);
+    let outcomes: Vec<Vec<u16>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut c = Client::in_test(&s);
+                    let one = |n| {
+                        barrier.wait();
+                        let made = c.try_all(&format!("CREATE TABLE t{n} AS SELECT 1 AS a"));
+                        made.map_or_else(|e| e.code, |_| 0)
+                    };
+                    (0..200).map(one).collect()
+                })
+            })
+            .collect();
+        let joined = threads.into_iter().map(|t| t.join().expect("a thread"));
+        joined.collect()
+    });
+    for n in 0..200 {
+        let mut codes: Vec<u16> = outcomes.iter().map(|o| o[n]).collect();
+        codes.sort_unstable();
+        assert_eq!(codes, [0, 1050, 1050], "t{n}");
+    }
+    let mut c = Client::in_test(&s);
+    let all: Vec<String> = (0..200).map(|n| format!("SELECT a FROM t{n}")).collect();
+    assert_eq!(c.rows(&all[..60].join(" UNION ALL ")).len(), 60);
+}
+
 #[test]
 fn transactions_are_undone_and_kept() {
     let s = server();
