@@ -202,7 +202,7 @@ fn writes_rows(a: &AlterAction) -> bool {
 }
 
 /// Whether it has anything to do with the table's definition under its present name.
-fn changes_definition(a: &AlterAction) -> bool {
+pub(super) fn changes_definition(a: &AlterAction) -> bool {
     !matches!(
         a,
         AlterAction::RenameTo(_)

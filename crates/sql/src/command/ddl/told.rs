@@ -27,6 +27,8 @@ pub(super) fn may_do_nothing(statement: &Statement) -> bool {
             *if_exists
         }
         Statement::DropTable(d) | Statement::DropView(d) => d.if_exists,
+        // A new name that is the old one.
+        Statement::AlterTable(a) => !a.actions.iter().any(super::alter::changes_definition),
         _ => false,
     }
 }
