@@ -11,6 +11,7 @@ use super::foreign_rows::{ForeignRows, cannot_read, damaged, refusal};
 use super::rewrite::Sound;
 use super::statements::RowChange;
 use super::{catalog::table_row, table_path};
+use crate::engine::Engine;
 use crate::schema::{Catalog, ColumnDef, IndexDef, IndexKind, IndexPart, Table, TableDef};
 use crate::session::{Patience, Session};
 use crate::table_lock::FailedRollbacks;
@@ -48,11 +49,7 @@ impl Session {
     ) -> Result<Option<bool>, SqlError> {
         let engine = self.engine.clone();
         let ddl = self.lock_ddl(&engine).await?;
-        let missing = || SqlError::no_such_table(schema, name);
-        let old = engine
-            .catalog()
-            .base_table(schema, name)
-            .ok_or_else(missing)?;
+        let old = base_table(&engine, schema, name)?;
         if self.foreign_key_checks {
             refuse_parent(&engine.catalog(), &old.def)?;
         }
@@ -98,11 +95,7 @@ impl Session {
     ) -> Result<Option<u64>, SqlError> {
         let engine = self.engine.clone();
         let ddl = self.lock_ddl(&engine).await?;
-        let missing = || SqlError::no_such_table(schema, name);
-        let old = engine
-            .catalog()
-            .base_table(schema, name)
-            .ok_or_else(missing)?;
+        let old = base_table(&engine, schema, name)?;
         if !old.def.options.discarded {
             return Err(SqlError::new(
                 codes::ER_TABLESPACE_EXISTS,
@@ -217,6 +210,12 @@ impl Session {
 }
 
 /// Refuses where another table refers to this one.
+/// A table that everybody knows.
+fn base_table(engine: &Engine, schema: &str, name: &str) -> Result<Arc<Table>, SqlError> {
+    let found = engine.catalog().base_table(schema, name);
+    found.ok_or_else(|| SqlError::no_such_table(schema, name))
+}
+
 fn refuse_parent(catalog: &Catalog, def: &TableDef) -> Result<(), SqlError> {
     for child in catalog.children_of(&def.schema, &def.name) {
         if (&child.def.schema, &child.def.name) == (&def.schema, &def.name) {

@@ -101,6 +101,9 @@ impl Session {
                 {
                     return self.set_gtid_next(input).await;
                 }
+                if name.eq_ignore_ascii_case("session_track_gtids") {
+                    self.check_outside_transaction("session_track_gtids")?;
+                }
                 if name.eq_ignore_ascii_case("gtid_mode") && *scope == Some(VarScope::Global) {
                     self.check_gtid_mode(input)?;
                 }

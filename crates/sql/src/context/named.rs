@@ -62,10 +62,8 @@ impl Session {
             t if t.eq_ignore_ascii_case("ANONYMOUS") => None,
             t => Some(Gtid::parse(t).ok_or_else(|| SqlError::malformed_gtid(t))?),
         };
-        match &self.gtids.next {
-            NextGtid::Owned(o) => return Err(SqlError::owning_gtid(&o.gtid.to_string())),
-            NextGtid::Anonymous(true) => return Err(SqlError::owning_gtid("ANONYMOUS")),
-            _ => {}
+        if let Some(owned) = self.owned_name() {
+            return Err(SqlError::owning_gtid(&owned));
         }
         let mode = self.gtid_mode();
         self.gtids.at_hand = NamedPart::Innocent;
@@ -95,6 +93,29 @@ impl Session {
         let _before = self.take_left();
         self.put_next(next);
         Ok(())
+    }
+
+    /// Of a variable that stays as it is until the transaction is over.
+    ///
+    /// # Errors
+    /// 1766, 3138.
+    pub(crate) fn check_outside_transaction(&self, variable: &str) -> Result<(), SqlError> {
+        if self.engine.in_transaction() || self.xa.is_some() {
+            return Err(SqlError::not_settable_in_transaction(variable));
+        }
+        match self.owned_name() {
+            Some(owned) => Err(SqlError::variable_while_owning_gtid(variable, &owned)),
+            None => Ok(()),
+        }
+    }
+
+    /// The name that the session owns.
+    fn owned_name(&self) -> Option<String> {
+        match &self.gtids.next {
+            NextGtid::Owned(o) => Some(o.gtid.to_string()),
+            NextGtid::Anonymous(true) => Some("ANONYMOUS".to_owned()),
+            _ => None,
+        }
     }
 
     fn gtid_mode(&self) -> u64 {
@@ -257,8 +278,11 @@ impl Session {
         let logged = match (left.is_nothing(), &outcome) {
             (true, _) => false,
             (false, Ok(_)) => true,
-            // One that has failed may have been committed before, or not.
-            (false, Err(_)) => self.is_logged(gtid).await?,
+            // One that has failed may have been committed before, or not. Where the session is killed before that is known the name is over, too: whoever
+            // names it again finds out.
+            (false, Err(_)) => unless_killed(&self.engine, self.is_logged(gtid))
+                .await
+                .unwrap_or(true),
         };
         if logged {
             self.put_next(NextGtid::Over(gtid));

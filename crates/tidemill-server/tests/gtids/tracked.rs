@@ -1,5 +1,6 @@
 //! `session_track_gtids`: what a client is told that its transactions are called.
 
+use super::test_server::refused;
 use super::{TestServer, foreign, one, run, server, set_next};
 use wire::client::blocking::Conn;
 use wire::read::Reader;
@@ -34,6 +35,37 @@ fn tables(s: &TestServer) -> (Conn, String) {
     );
     let uuid = one(&mut c, "SELECT @@server_uuid");
     (c, uuid)
+}
+
+/// Whoever may write may ask what it is called; not in the middle of it.
+#[test]
+fn an_account_without_privileges_is_told_too() {
+    let s = server(&[]);
+    let (mut c, uuid) = tables(&s);
+    run(
+        &mut c,
+        &[
+            "CREATE USER u IDENTIFIED BY ''",
+            "GRANT SELECT, INSERT ON d.t TO u",
+        ],
+    );
+    let mut u = s.login("u", "").expect("let in");
+    run(&mut u, &["BEGIN", "INSERT INTO d.t VALUES (1)"]);
+    let set = "SET session_track_gtids = OWN_GTID";
+    assert_eq!(refused(u.query(set)).code, 1766);
+    run(&mut u, &["COMMIT", set]);
+    assert_eq!(
+        told(&mut u, "INSERT INTO d.t VALUES (2)"),
+        [format!("{uuid}:6")]
+    );
+    assert_eq!(refused(u.query("SET gtid_next = AUTOMATIC")).code, 1227);
+    // Who owns a name has to end it first.
+    run(
+        &mut c,
+        &["SET gtid_next = '9a9a9a9a-71ca-11e1-9e33-c80aa9429562:1'"],
+    );
+    assert_eq!(refused(c.query(set)).code, 3138);
+    run(&mut c, &["ROLLBACK", set]);
 }
 
 #[test]

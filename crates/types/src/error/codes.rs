@@ -397,6 +397,7 @@ codes! {
     ER_GENERATED_COLUMN_REF_AUTO_INC = 3109, "HY000", "Generated column '%s' cannot refer to auto-increment column.";
     ER_CANT_SET_GTID_MODE = 3111, "HY000", "SET @@GLOBAL.GTID_MODE = %s is not allowed because %s.";
     ER_ACCOUNT_HAS_BEEN_LOCKED = 3118, "HY000", "Access denied for user '%-.48s'@'%-.64s'. Account is locked.";
+    ER_CANT_SET_VARIABLE_WHEN_OWNING_GTID = 3138, "HY000", "Variable %s cannot be changed by a client that owns a GTID. The client owns %s. Ownership is released on COMMIT or ROLLBACK.";
     ER_INVALID_JSON_TEXT = 3140, "22032", "Invalid JSON text: \"%s\" at position %u in value for column '%-.200s'.";
     ER_INVALID_JSON_TEXT_IN_PARAM = 3141, "22032", "Invalid JSON text in argument %u to function %s: \"%s\" at position %u.%-.0s";
     ER_INVALID_JSON_BINARY_DATA = 3142, "22032", "The JSON binary value contains invalid data.";

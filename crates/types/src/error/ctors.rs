@@ -38,6 +38,8 @@ ctors! {
     malformed_gtid(text: &str) = ER_MALFORMED_GTID_SPECIFICATION, "Malformed GTID specification '{}'.", cut(text, 200);
     /// 1790: `owned` is a GTID, or ANONYMOUS.
     owning_gtid(owned: &str) = ER_CANT_SET_GTID_NEXT_WHEN_OWNING_GTID, "@@SESSION.GTID_NEXT cannot be changed by a client that owns a GTID. The client owns {owned}. Ownership is released on COMMIT or ROLLBACK.";
+    /// 3138: `owned` is a GTID, or ANONYMOUS.
+    variable_while_owning_gtid(variable: &str, owned: &str) = ER_CANT_SET_VARIABLE_WHEN_OWNING_GTID, "Variable {variable} cannot be changed by a client that owns a GTID. The client owns {owned}. Ownership is released on COMMIT or ROLLBACK.";
     /// 1837: `next` is the GTID that is over.
     undefined_gtid(next: &str) = ER_GTID_NEXT_TYPE_UNDEFINED_GTID, "When @@SESSION.GTID_NEXT is set to a GTID, you must explicitly set it to a different value after a COMMIT or ROLLBACK. Please check GTID_NEXT variable manual page for detailed explanation. Current @@SESSION.GTID_NEXT is '{next}'.";
     /// 1766.

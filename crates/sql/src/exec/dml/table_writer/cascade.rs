@@ -43,6 +43,16 @@ pub(super) struct Step<'a> {
 }
 
 impl Related<'_> {
+    /// What a change of this row of the table leads to.
+    fn cascade<'a>(&'a self, row: &'a [Value], cx: &'a EvalCtx<'a>) -> Cascade<'a> {
+        Cascade {
+            related: *self,
+            cx,
+            root: &self.at(self.node).table,
+            row,
+        }
+    }
+
     /// A row of the table has changed.
     ///
     /// # Errors
@@ -54,12 +64,7 @@ impl Related<'_> {
         new: &[Value],
         cx: &EvalCtx<'_>,
     ) -> Result<(), SqlError> {
-        let cascade = Cascade {
-            related: *self,
-            cx,
-            root: &self.at(self.node).table,
-            row: new,
-        };
+        let cascade = self.cascade(new, cx);
         let step = Step::first(self.node, true);
         cascade.updated(s, &step, None, (old, new), None).await
     }
@@ -75,12 +80,7 @@ impl Related<'_> {
         index: usize,
         cx: &EvalCtx<'_>,
     ) -> Result<(), SqlError> {
-        let cascade = Cascade {
-            related: *self,
-            cx,
-            root: &self.at(self.node).table,
-            row: new,
-        };
+        let cascade = self.cascade(new, cx);
         let step = Step::first(self.node, true);
         cascade.before(s, &step, None, (old, new), index).await
     }
@@ -95,12 +95,7 @@ impl Related<'_> {
         old: &[Value],
         cx: &EvalCtx<'_>,
     ) -> Result<(), SqlError> {
-        let cascade = Cascade {
-            related: *self,
-            cx,
-            root: &self.at(self.node).table,
-            row: old,
-        };
+        let cascade = self.cascade(old, cx);
         let step = Step::first(self.node, false);
         cascade.children(s, &step, old, None, None).await
     }
