@@ -11,7 +11,7 @@ use base::mem::MemDisk;
 use replication::changes::Changes;
 use replication::replica::ReplicaServer;
 use scripted::file::{File, SID, row};
-use scripted::{begin, number, run, serve, server, settled};
+use scripted::{begin, go_on_from, number, run, serve, server, settled};
 use sql::Instance;
 use sql::context::replica::{Receiving, Replica, ReplicaFacts};
 use types::Value;
@@ -125,12 +125,7 @@ fn what_is_prepared_is_there_until_the_source_ends_it() {
         let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
         assert_eq!(prepared(&instance), ["none", "one", "two"]);
         run(&instance, "STOP REPLICA");
-        run(
-            &instance,
-            &format!(
-                "CHANGE REPLICATION SOURCE TO SOURCE_PORT = {port}, SOURCE_LOG_FILE = 'made.000001', SOURCE_LOG_POS = {between}"
-            ),
-        );
+        go_on_from(&instance, port, between);
         run(&instance, "START REPLICA");
         let facts = settled(&replica, f.bytes.len());
         assert_eq!(
@@ -254,12 +249,7 @@ fn what_is_wrong_stops_it_and_what_is_open_at_stop_is_taken_back() {
         end(&mut f, "COMMIT", "half");
         end(&mut f, "COMMIT", "unknown");
         let port = serve("8.0.41", f.bytes.clone());
-        run(
-            &instance,
-            &format!(
-                "CHANGE REPLICATION SOURCE TO SOURCE_PORT = {port}, SOURCE_LOG_FILE = 'made.000001', SOURCE_LOG_POS = {whole}"
-            ),
-        );
+        go_on_from(&instance, port, whole);
         for _ in 0..2 {
             run(&instance, "START REPLICA");
             let facts = settled(&replica, f.bytes.len());
@@ -373,12 +363,7 @@ fn a_branch_may_be_left_out_or_filtered() {
         run(&instance, "SET GLOBAL sql_replica_skip_counter = 1");
         run(&instance, "CHANGE REPLICATION FILTER REPLICATE_DO_DB = (e)");
         let port = serve("8.0.41", f.bytes.clone());
-        run(
-            &instance,
-            &format!(
-                "CHANGE REPLICATION SOURCE TO SOURCE_PORT = {port}, SOURCE_LOG_FILE = 'made.000001', SOURCE_LOG_POS = {whole}"
-            ),
-        );
+        go_on_from(&instance, port, whole);
         run(&instance, "START REPLICA");
         let facts = settled(&replica, f.bytes.len());
         assert_eq!(
@@ -426,12 +411,7 @@ fn a_replicas_own_log_has_each_name_once() {
                 0 => begin(&instance, port),
                 _ => {
                     run(&instance, "STOP REPLICA");
-                    run(
-                        &instance,
-                        &format!(
-                            "CHANGE REPLICATION SOURCE TO SOURCE_PORT = {port}, SOURCE_LOG_FILE = 'made.000001', SOURCE_LOG_POS = {between}"
-                        ),
-                    );
+                    go_on_from(&instance, port, between);
                     run(&instance, "START REPLICA");
                 }
             }
@@ -543,12 +523,7 @@ fn branches_of_mariadb_are_prepared_too() {
         assert_eq!(prepared(&instance), ["a", "b", "c"]);
         run(&instance, "STOP REPLICA");
         let port = serve("10.11.9-MariaDB-log", f.bytes.clone());
-        run(
-            &instance,
-            &format!(
-                "CHANGE REPLICATION SOURCE TO SOURCE_PORT = {port}, SOURCE_LOG_FILE = 'made.000001', SOURCE_LOG_POS = {between}"
-            ),
-        );
+        go_on_from(&instance, port, between);
         run(&instance, "START REPLICA");
         let facts = settled(&replica, f.bytes.len());
         assert_eq!(

@@ -12,7 +12,7 @@ use base::mem::MemDisk;
 use engine::Engine;
 use replication::replica::ReplicaServer;
 use scripted::file::{File, SID};
-use scripted::{begin, number, run, serve, server, settled};
+use scripted::{begin, go_on_from, number, run, serve, server, settled};
 use sql::Instance;
 use sql::context::replica::{Replica, ReplicaFacts};
 use wire::binlog::frame::Checksum;
@@ -86,12 +86,7 @@ fn replica_on(disk: &Arc<MemDisk>, file: &File, workers: u32, first: bool) -> Ru
         // Another port is another source, to be read from its beginning.
         let place = "SELECT CAST(source_log_pos AS SIGNED) FROM mysql.replica_applier_position";
         let place = number(&instance, place);
-        run(
-            &instance,
-            &format!(
-                "CHANGE REPLICATION SOURCE TO SOURCE_PORT={port}, SOURCE_LOG_FILE='made.000001', SOURCE_LOG_POS={place}"
-            ),
-        );
+        go_on_from(&instance, port, place);
         run(&instance, "START REPLICA");
     }
     (engine, instance, replica)

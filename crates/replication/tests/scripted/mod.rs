@@ -236,6 +236,16 @@ pub fn begin(instance: &Arc<Instance>, port: u16) {
     run(instance, "START REPLICA");
 }
 
+/// Has a replica that is stopped go on at this place of another source's file.
+pub fn go_on_from(instance: &Arc<Instance>, port: u16, place: impl std::fmt::Display) {
+    run(
+        instance,
+        &format!(
+            "CHANGE REPLICATION SOURCE TO SOURCE_PORT = {port}, SOURCE_LOG_FILE = 'made.000001', SOURCE_LOG_POS = {place}"
+        ),
+    );
+}
+
 /// Waits until a replica is at that place or has failed.
 pub fn settled(replica: &ReplicaServer, position: usize) -> ReplicaFacts {
     let until = Instant::now() + Duration::from_secs(30);
