@@ -6,8 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use engine::{
-    ColumnDef, KeyBound, ReadMode, ReferenceAction, RowBatch, RowRef, ScanSpec, Session, Table,
-    Updated,
+    ColumnDef, IndexKind, KeyBound, ReadMode, ReferenceAction, RowBatch, RowRef, ScanSpec, Session,
+    Table, Updated,
 };
 use types::convert::to_text;
 use types::{DataType, SqlError, Value};
@@ -222,7 +222,11 @@ impl<'a> Cascade<'a> {
         {
             return Err(self.related.has_child(child, k));
         }
-        if action.refuses() {
+        let mut itself = match c.node == step.node {
+            true => new.and_then(|row| Itself::of(child, c, row, &key)),
+            false => None,
+        };
+        if action.refuses() && itself.is_none() {
             return match s.has_child(child, c.index, &key).await? {
                 true => Err(self.related.has_child(child, k)),
                 false => Ok(()),
@@ -242,7 +246,9 @@ impl<'a> Cascade<'a> {
             lower: KeyBound::Included(key.clone()),
             upper: KeyBound::Included(key.clone()),
             backward: false,
-            mode: ReadMode::Children { exclusive: true },
+            mode: ReadMode::Children {
+                exclusive: !action.refuses(),
+            },
         };
         let mut scan = s.scan(child, spec);
         let mut batch = RowBatch::new();
@@ -253,6 +259,15 @@ impl<'a> Cascade<'a> {
                 .next_batch(&mut scan, &mut batch, BATCH, &mut |_| Ok(true))
                 .await?;
             for i in 0..batch.len() {
+                if itself
+                    .take_if(|row| row.is(batch.row(i), batch.key(i)))
+                    .is_some()
+                {
+                    continue;
+                }
+                if action.refuses() {
+                    return Err(self.related.has_child(child, k));
+                }
                 self.may_go_on(&below, c)?;
                 let place = (batch.key(i), &key[..]);
                 match deletes {
@@ -391,6 +406,44 @@ fn own_child(t: &Table, c: &ChildKey, old: &[Value], key: &[u8]) -> bool {
         && t.def
             .index_of(&c.columns)
             .is_some_and(|parent| parent < c.index)
+}
+
+/// A changed row that refers by now to the key that it had itself. InnoDB does not see it among the children: it looks for them as it comes to the index
+/// that they refer to, and makes the row's entry in an index behind later. What is missing then is its parent.
+enum Itself<'a> {
+    /// Its clustered key.
+    Key(Vec<u8>),
+    /// It has none of its values: any row like it will do.
+    Values(&'a [Value]),
+}
+
+impl<'a> Itself<'a> {
+    fn of(t: &Table, c: &ChildKey, new: &'a [Value], key: &[u8]) -> Option<Itself<'a>> {
+        let columns = &t.def.foreign_keys[c.key].columns;
+        let mut own = Vec::with_capacity(key.len());
+        let values = columns.iter().map(|c| &new[usize::from(*c)]);
+        encode(t, c.index, values, &mut own);
+        if own != key || t.def.index_of(&c.columns) >= Some(c.index) {
+            return None;
+        }
+        let clustered = &t.def.indexes[0];
+        if clustered.kind == IndexKind::Hidden {
+            return Some(Itself::Values(new));
+        }
+        let values = clustered.parts.iter();
+        encode(t, 0, values.map(|p| &new[usize::from(p.column)]), &mut own);
+        Some(Itself::Key(own))
+    }
+
+    fn is(&self, row: RowRef<'_>, key: &[u8]) -> bool {
+        match self {
+            Itself::Key(own) => own == key,
+            Itself::Values(new) => {
+                let mut values = new.iter().enumerate();
+                values.all(|(at, v)| same_value(row.column(at), v.as_ref()))
+            }
+        }
+    }
 }
 
 /// Whether a row of the child has the key that was looked for.
