@@ -7,7 +7,7 @@ pub mod file;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use base::block_on;
@@ -67,15 +67,46 @@ pub fn number(instance: &Arc<Instance>, sql: &str) -> i64 {
     }
 }
 
+/// How far a source has come with its file, in bytes: what lies behind it is not sent yet.
+#[derive(Clone)]
+pub struct SentTo(Arc<(Mutex<usize>, Condvar)>);
+
+impl SentTo {
+    fn new(bytes: usize) -> SentTo {
+        SentTo(Arc::new((Mutex::new(bytes), Condvar::new())))
+    }
+
+    /// Has the events that end by then sent.
+    pub fn set(&self, bytes: usize) {
+        *self.0.0.lock().expect("nobody fails with it") = bytes;
+        self.0.1.notify_all();
+    }
+
+    fn wait_for(&self, bytes: usize) {
+        let sent = self.0.0.lock().expect("nobody fails with it");
+        drop(self.0.1.wait_while(sent, |sent| *sent < bytes));
+    }
+}
+
 /// Serves a file to all who come.
 pub fn serve(version: &'static str, file: Vec<u8>) -> u16 {
+    serve_up_to(version, file, SentTo::new(usize::MAX))
+}
+
+/// Serves a file of which nothing is sent before that is said.
+pub fn serve_in_steps(version: &'static str, file: Vec<u8>) -> (u16, SentTo) {
+    let sent_to = SentTo::new(0);
+    (serve_up_to(version, file, sent_to.clone()), sent_to)
+}
+
+fn serve_up_to(version: &'static str, file: Vec<u8>, sent_to: SentTo) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let file = Arc::new(file);
     std::thread::spawn(move || {
         for socket in listener.incoming().flatten() {
-            let file = Arc::clone(&file);
-            std::thread::spawn(move || speak(socket, version, &file));
+            let (file, sent_to) = (Arc::clone(&file), sent_to.clone());
+            std::thread::spawn(move || speak(socket, version, &file, &sent_to));
         }
     });
     port
@@ -127,7 +158,7 @@ impl Talk {
 }
 
 /// One connection of a replica.
-fn speak(socket: TcpStream, version: &str, file: &[u8]) -> Option<()> {
+fn speak(socket: TcpStream, version: &str, file: &[u8], sent_to: &SentTo) -> Option<()> {
     let capabilities = wire::capability::SERVER & !wire::capability::DEPRECATE_EOF;
     let mut t = Talk {
         socket,
@@ -164,14 +195,19 @@ fn speak(socket: TcpStream, version: &str, file: &[u8]) -> Option<()> {
             code::QUERY | code::REGISTER_SLAVE => t.ok()?,
             code::BINLOG_DUMP => {
                 let position = u32::from_le_bytes(command[1..5].try_into().ok()?);
-                return dump(&mut t, file, position as usize, checksum);
+                return dump(&mut t, (file, sent_to), position as usize, checksum);
             }
             _ => return None,
         }
     }
 }
 
-fn dump(t: &mut Talk, file: &[u8], position: usize, checksum: Checksum) -> Option<()> {
+fn dump(
+    t: &mut Talk,
+    (file, sent_to): (&[u8], &SentTo),
+    position: usize,
+    checksum: Checksum,
+) -> Option<()> {
     let mut rotate = Vec::new();
     let header = Header {
         kind: kind::ROTATE,
@@ -198,6 +234,7 @@ fn dump(t: &mut Talk, file: &[u8], position: usize, checksum: Checksum) -> Optio
     for event in events(file) {
         // The first describes the others, wherever they begin.
         if at >= position || at == 4 {
+            sent_to.wait_for(at + event.len());
             send(event)?;
         }
         at += event.len();
