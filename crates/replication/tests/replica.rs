@@ -228,3 +228,39 @@ fn recorded_logs_are_applied() {
         block_on(replica.stop());
     }
 }
+
+/// START REPLICA comes to its source once. The receiver used to be there, now and then, before the applier had said where the stream begins, and came again.
+#[test]
+fn a_start_is_one_connection() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let (came, coming) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        // Whoever comes is sent away.
+        for socket in listener.incoming().flatten() {
+            drop(socket);
+            if came.send(()).is_err() {
+                break;
+            }
+        }
+    });
+    let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+    let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+    run(
+        &instance,
+        &format!(
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={port}, SOURCE_USER='u', SOURCE_RETRY_COUNT=0"
+        ),
+    );
+    for n in 0..200 {
+        run(&instance, "START REPLICA");
+        let until = Instant::now() + Duration::from_secs(30);
+        while replica.facts().expect("a source").receiving != Receiving::No {
+            assert!(Instant::now() < until, "{:?}", replica.facts());
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        // The applier ends as well: the next start has both begin.
+        run(&instance, "STOP REPLICA");
+        assert_eq!(coming.try_iter().count(), 1, "start {n}");
+    }
+}

@@ -146,6 +146,9 @@ fn fell(shared: &Shared, part: Part) {
         }
     }
     drop(s);
+    if part == Part::Applier {
+        shared.queue.await_stream(false);
+    }
     shared.ended.fire();
     shared.applied.fire();
 }
@@ -286,6 +289,7 @@ impl ReplicaServer {
             }
             Part::Applier => {
                 shared.queue.stop_taking(false);
+                shared.queue.await_stream(true);
                 "replica-applier"
             }
         };
@@ -302,6 +306,8 @@ impl ReplicaServer {
                 Part::Receiver => (s.receiver_runs, s.receiving) = (false, Receiving::No),
                 Part::Applier => s.applier_runs = false,
             }
+            drop(s);
+            self.shared.queue.await_stream(false);
             return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES));
         }
         Ok(true)

@@ -44,6 +44,8 @@ struct Inner {
     stream: u64,
     /// Where it begins.
     start: Place,
+    /// An applier is starting, which will begin another: no receiver is to come to the source for this one.
+    awaited: bool,
     /// Its receiver cannot go on with it.
     given_up: bool,
     /// Whoever takes events is to come back without one.
@@ -92,6 +94,7 @@ impl Queue {
         q.bytes = 0;
         q.stream += 1;
         q.start = start;
+        q.awaited = false;
         q.given_up = false;
         q.nudged = false;
         let stream = q.stream;
@@ -105,10 +108,23 @@ impl Queue {
         self.inner.lock().stream
     }
 
-    /// The number of the stream that is wanted, and where it begins.
-    pub fn start(&self) -> (u64, Place) {
-        let q = self.inner.lock();
-        (q.stream, q.start.clone())
+    /// An applier is starting and will begin a stream (true), or will not any more.
+    pub fn await_stream(&self, awaited: bool) {
+        self.inner.lock().awaited = awaited;
+        self.changed.fire();
+    }
+
+    /// The number of the stream that is wanted, and where it begins: waits for an applier that is starting. Nothing: the receiver is to end.
+    pub async fn start(&self) -> Option<(u64, Place)> {
+        let known = || {
+            let q = self.inner.lock();
+            match (q.stop_putting, q.awaited) {
+                (true, _) => Some(None),
+                (false, true) => None,
+                (false, false) => Some(Some((q.stream, q.start.clone()))),
+            }
+        };
+        self.changed.wait_for(known).await
     }
 
     /// Nothing more of this stream will come: waits for another one, or until the receiver is to end.

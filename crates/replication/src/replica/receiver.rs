@@ -76,8 +76,7 @@ struct Behind {
 pub(super) async fn run(shared: &Shared) {
     let mut tries = 0u64;
     let mut behind: Option<Behind> = None;
-    loop {
-        let (stream, place) = shared.queue.start();
+    while let Some((stream, place)) = shared.queue.start().await {
         let source = {
             let mut s = shared.state();
             s.receiving = Receiving::Connecting;

@@ -410,7 +410,9 @@ pub async fn replay(
         let shared = Arc::clone(&shared);
         std::thread::spawn(move || {
             loop {
-                let (stream, place) = shared.queue.start();
+                let Some((stream, place)) = block_on(shared.queue.start()) else {
+                    return Ok(());
+                };
                 match logs.feed(&shared, (stream, &place.log), &stop) {
                     Fed::Stopped => return Ok(()),
                     Fed::OtherStream => {}

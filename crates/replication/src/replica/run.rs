@@ -35,6 +35,7 @@ pub(super) async fn run(shared: &Shared) {
     s.until = None;
     s.delayed_until = None;
     drop(s);
+    shared.queue.await_stream(false);
     shared.ended.fire();
     shared.applied.fire();
 }
