@@ -20,6 +20,14 @@ pub fn cpu_time(pid: u32) -> Outcome<Duration> {
     Ok(own_time(&stat))
 }
 
+/// User plus system time of the threads of `pid` that have this name now.
+pub fn cpu_time_of_threads(pid: u32, name: &str) -> Outcome<Duration> {
+    let tasks = ask(pid, Process::tasks)?;
+    let stats = tasks.filter_map(|task| task.and_then(|t| t.stat()).ok());
+    let named = stats.filter(|stat| stat.comm == name);
+    Ok(named.map(|stat| of_ticks(stat.utime + stat.stime)).sum())
+}
+
 fn own_time(stat: &Stat) -> Duration {
     of_ticks(stat.utime + stat.stime)
 }

@@ -99,6 +99,8 @@ pub struct Load {
     pub closely: bool,
     /// The cores it may use, as `taskset -c` takes them; empty for all.
     pub cores: String,
+    /// Transactions begun a second, by all connections together; 0 for as many as there can be.
+    pub rate: u32,
 }
 
 impl Load {
@@ -116,6 +118,7 @@ impl Load {
             percentile: 95,
             closely: false,
             cores: String::new(),
+            rate: 0,
         }
     }
 
@@ -155,6 +158,9 @@ impl Load {
                 .arg(format!("--tables={}", self.tables))
                 .arg(format!("--table-size={}", self.table_size))
                 .arg("--rand-type=uniform");
+        }
+        if self.rate > 0 {
+            command.arg(format!("--rate={}", self.rate));
         }
         if self.closely {
             command.args(["--report-interval=1", "--histogram=on"]);

@@ -15,6 +15,7 @@ mod formats;
 mod hot;
 mod joins;
 mod judge;
+mod lag;
 mod machine;
 mod measure;
 mod peers;

@@ -193,6 +193,13 @@ pub const E08: Experiment = Experiment {
     }],
 };
 
+/// Ours with the log that replication reads.
+const TIDEMILL_BINLOG: Side = Side::tuned(
+    Who::Tidemill,
+    "tidemill, binary log",
+    &["log-bin=binlog", "server-id=1"],
+);
+
 /// MariaDB with the log that replication reads, synced at each commit as its own manual asks for.
 const MARIADB_BINLOG: Side = Side::tuned(
     Who::MariaDb,
@@ -207,11 +214,12 @@ pub const E11: Experiment = Experiment {
     series: &[Series {
         label: "each commit synced",
         load: UPDATE,
-        clients: &[1, 64],
+        clients: &[1, 8, 64, 256],
         sides: &[
             TIDEMILL,
             MARIADB,
             POSTGRES,
+            TIDEMILL_BINLOG,
             MARIADB_BINLOG,
             SYNC,
             SYNC_DIRECT,
@@ -223,6 +231,35 @@ pub const E11: Experiment = Experiment {
                 .at(&[1])
                 .chosen(),
             Target::new(Figure::Syncs, Against::Nothing, Limit::AtMost(0.1)).at(&[64]),
+            // With its log for replicas: beside itself without, and beside MariaDB with it.
+            Target::new(
+                Figure::Rate,
+                Against::Side(TIDEMILL.name),
+                Limit::AtLeast(0.95),
+            )
+            .of(TIDEMILL_BINLOG.name)
+            .at(&[1, 8]),
+            Target::new(
+                Figure::Rate,
+                Against::Side(TIDEMILL.name),
+                Limit::AtLeast(0.85),
+            )
+            .of(TIDEMILL_BINLOG.name)
+            .at(&[64, 256]),
+            Target::new(
+                Figure::Rate,
+                Against::Side(MARIADB_BINLOG.name),
+                Limit::AtLeast(2.5),
+            )
+            .of(TIDEMILL_BINLOG.name)
+            .at(&[1, 64, 256]),
+            Target::new(
+                Figure::Syncs,
+                Against::Side(TIDEMILL.name),
+                Limit::AtMost(1.05),
+            )
+            .of(TIDEMILL_BINLOG.name)
+            .at(&[1, 8]),
         ],
         headline: Some("durable update"),
         ..PLAIN

@@ -7,6 +7,7 @@ mod plot;
 mod readme;
 
 pub use html::page;
+pub use plot::{colour, courses, standalone};
 pub use readme::update as update_readme;
 
 /// A number of queries, with commas: `12,345`.

@@ -9,6 +9,7 @@ mod chain;
 mod files;
 mod judge;
 mod load;
+mod others;
 mod tables;
 mod words;
 
@@ -65,6 +66,12 @@ pub struct Options {
     /// Nobody is killed.
     #[arg(long)]
     no_kills: bool,
+    /// Sysbench's oltp_read_write and TPC-C beside the clients.
+    #[arg(long, requires = "no_kills")]
+    sysbench: bool,
+    /// Seconds of a round, at the least.
+    #[arg(long, default_value_t = 0)]
+    round_seconds: u64,
     /// Where the random numbers come from; a new seed each time without it.
     #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
     seed: u64,
@@ -83,6 +90,8 @@ pub fn short(seed: u64) -> Outcome<()> {
         source: Source::Tidemill,
         mariadb_replica: false,
         no_kills: false,
+        sysbench: false,
+        round_seconds: 0,
         seed,
     })
 }
@@ -251,13 +260,19 @@ impl<'o> Series<'o> {
         second.follow(replica, first.1)?;
         let mut conn = source.connect()?;
         tables::make(&mut conn, &source.setup, self.dialect)?;
-        tables::make_aside(&mut conn)
+        tables::make_aside(&mut conn)?;
+        match self.options.sysbench {
+            true => others::make(&source.setup),
+            false => Ok(()),
+        }
     }
 
     fn round(&mut self, round: u64) -> Outcome<()> {
         let stop = AtomicBool::new(false);
         let (options, dialect, seed) = (self.options, self.dialect, self.options.seed);
         let source = self.nodes[0].setup.clone();
+        let beside = options.sysbench.then(|| others::start(&source));
+        let beside = beside.transpose()?;
         let mut clients: Vec<Client> = (0..options.clients)
             .map(|id| Client {
                 id,
@@ -279,7 +294,11 @@ impl<'o> Series<'o> {
                     })
                 })
                 .collect();
+            let until = Instant::now() + Duration::from_secs(options.round_seconds);
             let killed = self.kill_some(round, &stop);
+            while Instant::now() < until && !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(50));
+            }
             stop.store(true, Ordering::Relaxed);
             let tallies: Vec<_> = handles.into_iter().map(|h| h.join()).collect();
             (killed, tallies)
@@ -288,6 +307,9 @@ impl<'o> Series<'o> {
         for tally in tallies {
             let tally = tally.map_err(|_| "a client's thread has fallen".to_owned())?;
             self.sum.add(&tally?);
+        }
+        if let Some(beside) = beside {
+            beside.end()?;
         }
         self.compare()
     }
