@@ -62,10 +62,17 @@ fn applied(made: &Made, workers: u32, ends: u64, seed: u64) -> (Vec<(String, Vec
     let mut r = SplitMix64::stream(seed, u64::from(workers));
     let mut disk = Arc::new(MemDisk::default());
     let mut retries = 0;
+    // The place that the replica has said it was at.
+    let mut told = 0;
     for life in 0..=ends {
         let (engine, instance) = server(&disk);
         with_workers(&instance, workers);
         let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+        let kept = replica.facts().map_or(0, |f| f.applied.position);
+        assert!(
+            kept >= told,
+            "{workers} workers, seed {seed}: {kept} {told}"
+        );
         if life == 0 {
             begin(&instance, port);
         } else {
@@ -96,6 +103,7 @@ fn applied(made: &Made, workers: u32, ends: u64, seed: u64) -> (Vec<(String, Vec
             assert!(Instant::now() < until, "{facts:?}");
             std::thread::yield_now();
         }
+        told = replica.facts().expect("a source").applied.position;
         let left = Arc::new(disk.crash(r.one_in(2)));
         retries += replica.facts().expect("a source").retries;
         block_on(replica.stop());
@@ -480,7 +488,11 @@ fn a_read_lock_of_the_server_stops_appliers() {
         let mut lock = |sql: &str| {
             block_on(locker.query(sql)).unwrap_or_else(|e| panic!("{sql}: {e}"));
         };
-        let position = || replica.facts().expect("a source").applied.position;
+        // As SHOW REPLICA STATUS does.
+        let position = || {
+            block_on(replica.settled()).expect("an answer");
+            replica.facts().expect("a source").applied.position
+        };
         let mut last = 0;
         for step in 1..=STEPS {
             let until = Instant::now() + Duration::from_secs(60);

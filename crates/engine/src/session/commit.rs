@@ -1,6 +1,7 @@
 //! How a transaction ends: the commit or abort record, what is released with it, and the wait for the log.
 
 use super::Session;
+use crate::engine::Engine;
 use crate::error;
 use crate::purge_queue::PurgeItem;
 use base::{Lsn, TxnId};
@@ -8,11 +9,24 @@ use pager::{OpError, Purpose, RecordKind};
 use types::SqlError;
 
 /// A commit whose record is in the log and may not be as durable yet as innodb_flush_log_at_trx_commit asks: nobody may be
-/// told of it before [`Session::wait_durable`].
-#[derive(Debug)]
+/// told of it before [`Session::wait_durable`], or [`Engine::wait_durable`].
+#[derive(Debug, Default)]
 #[must_use]
 pub struct Committing {
     end: Lsn,
+}
+
+impl Engine {
+    /// Waits until a commit is as durable as innodb_flush_log_at_trx_commit asks, whoever has made it.
+    ///
+    /// # Errors
+    /// 1180: the log cannot be written.
+    pub async fn wait_durable(&self, commit: Committing) -> Result<(), SqlError> {
+        match commit.end.is_none() {
+            true => Ok(()),
+            false => self.wait_commit(commit.end).await,
+        }
+    }
 }
 
 impl Session {
@@ -84,10 +98,7 @@ impl Session {
     /// # Errors
     /// 1180: the log cannot be written.
     pub async fn wait_durable(&self, commit: Committing) -> Result<(), SqlError> {
-        if commit.end.is_none() {
-            return Ok(());
-        }
-        self.engine.wait_commit(commit.end).await
+        self.engine.wait_durable(commit).await
     }
 
     /// Behind the last group that this session has committed since this was asked last; none: there was none.

@@ -29,6 +29,7 @@ use super::loads::Loads;
 use super::place::Place;
 use super::queue::Taken;
 use super::row_events::{At, RowEvents};
+use super::settler::Recorded;
 use super::state::Shared;
 use super::statement::Setter;
 use super::stopped::Stopped;
@@ -141,7 +142,7 @@ impl Applier<'_> {
         self.session.set_applied_origin(None);
         if let Some(lane) = &mut self.lane {
             lane.job = Some(Arc::clone(job));
-            (lane.recorded, lane.over) = (false, false);
+            (lane.recorded, lane.settling, lane.over) = (false, false, false);
             self.session.stand_in_order(Some(job.slot.number));
         }
     }
@@ -175,6 +176,11 @@ impl Applier<'_> {
     /// Whether its last event has been applied.
     pub fn is_over(&self) -> bool {
         self.lane.as_ref().is_some_and(|l| l.over)
+    }
+
+    /// Whether it is left to the settler to say that it is durable.
+    pub fn is_settling(&self) -> bool {
+        self.lane.as_ref().is_some_and(|l| l.settling)
     }
 
     /// Whether its commit is in the log.
@@ -451,7 +457,22 @@ impl Applier<'_> {
         place: Place,
         committing: Committing,
     ) -> Result<(), Stopped> {
+        if let Some(lane) = &self.lane {
+            self.shared.state().recorded_number = lane.number();
+        }
         self.pass_turn();
+        if let Some(lane) = &mut self.lane {
+            lane.settling = true;
+            let recorded = Recorded {
+                committing,
+                number: lane.number(),
+                place,
+                began: header.timestamp,
+            };
+            lane.settler.hand_over(recorded);
+            self.is_done();
+            return Ok(());
+        }
         self.session.wait_applied(committing).await?;
         self.is_at(header, place);
         Ok(())
@@ -479,26 +500,22 @@ impl Applier<'_> {
 
     /// The place is durable, and a transaction is over.
     fn is_at(&mut self, header: &Header, place: Place) {
-        let (worker, number) = match &mut self.lane {
+        let number = self.lane.as_ref().map_or(0, Lane::number);
+        self.shared.is_at(number, place.clone(), header.timestamp);
+        self.place = place;
+        self.is_done();
+    }
+
+    /// A transaction is over.
+    fn is_done(&mut self) {
+        let worker = match &mut self.lane {
             Some(lane) => {
                 lane.over = true;
-                (lane.worker, lane.number())
+                lane.worker
             }
-            None => (0, 0),
+            None => 0,
         };
-        let mut s = self.shared.state();
-        // Another one behind it may have been here before.
-        if number == 0 || number > s.applied_number {
-            s.applied_number = number;
-            s.place = place.clone();
-            if header.timestamp != 0 {
-                s.event_time = header.timestamp;
-            }
-        }
-        s.ends(worker);
-        drop(s);
-        self.shared.applied.fire();
-        self.place = place;
+        self.shared.state().ends(worker);
         self.group = Group::default();
         self.branch = None;
         self.noted = None;

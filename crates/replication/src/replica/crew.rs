@@ -1,7 +1,8 @@
 //! What those have in common who apply transactions at once: the leader, who reads what has come and hands it out, and the workers. Each worker
 //! has a desk, on which the events of one transaction are put as they come; they stay there until it is committed, so that it can be tried again.
 //!
-//! Whoever waits here sleeps until the very thing comes; nobody looks again and again.
+//! Whoever waits here sleeps until the very thing comes; nobody looks again and again, and nobody is woken for each event: a worker is for the whole of
+//! its transaction, or for what there is of it when the leader itself has to wait.
 //!
 //! What it never does: apply anything, or decide what goes beside what.
 
@@ -70,8 +71,24 @@ impl Desk {
     }
 }
 
+/// What the leader sleeps for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Want {
+    /// A worker who has nothing.
+    Free,
+    /// This one has nothing.
+    FreeOf(usize),
+    /// Nobody has anything.
+    Idle,
+    /// All up to this number are done.
+    Done(u64),
+    /// Room on a desk.
+    Room,
+}
+
 #[derive(Default)]
 struct Inner {
+    want: Option<Want>,
     /// All up to this number are committed.
     done: u64,
     /// Bytes of events on desks.
@@ -83,6 +100,19 @@ struct Inner {
     closed: bool,
     failure: Option<Stopped>,
     desks: Vec<Desk>,
+}
+
+impl Inner {
+    /// Whether the leader sleeps for something that there may be now.
+    fn may_wake_leader(&self) -> bool {
+        self.want.is_some_and(|want| match want {
+            Want::Free => self.desks.iter().any(|d| d.job.is_none()),
+            Want::FreeOf(worker) => self.desks[worker].job.is_none(),
+            Want::Idle => self.desks.iter().all(|d| d.job.is_none()),
+            Want::Done(number) => self.done >= number,
+            Want::Room => true,
+        })
+    }
 }
 
 /// Leader and workers.
@@ -171,6 +201,22 @@ impl Crew {
         self.ring_all();
     }
 
+    /// Sleeps once for something.
+    fn sleep<'c>(&'c self, mut c: MutexGuard<'c, Inner>, want: Want) -> MutexGuard<'c, Inner> {
+        c.want = Some(want);
+        c = self.leader.wait(c);
+        c.want = None;
+        c
+    }
+
+    fn wake_leader(&self, c: MutexGuard<'_, Inner>) {
+        let wakes = c.may_wake_leader();
+        drop(c);
+        if wakes {
+            self.leader.notify_all();
+        }
+    }
+
     /// Waits for a worker who has nothing; `None`: all come to an end.
     pub fn wait_free(&self) -> Option<usize> {
         let mut c = self.lock();
@@ -181,7 +227,7 @@ impl Crew {
             if let Some(i) = c.desks.iter().position(|d| d.job.is_none()) {
                 return Some(i);
             }
-            c = self.leader.wait(c);
+            c = self.sleep(c, Want::Free);
         }
     }
 
@@ -189,7 +235,7 @@ impl Crew {
     pub fn wait_free_of(&self, worker: usize) -> bool {
         let mut c = self.lock();
         while !c.ended && c.desks[worker].job.is_some() {
-            c = self.leader.wait(c);
+            c = self.sleep(c, Want::FreeOf(worker));
         }
         !c.ended
     }
@@ -198,7 +244,7 @@ impl Crew {
     pub fn wait_idle(&self) -> bool {
         let mut c = self.lock();
         while !c.ended && c.desks.iter().any(|d| d.job.is_some()) {
-            c = self.leader.wait(c);
+            c = self.sleep(c, Want::Idle);
         }
         !c.ended
     }
@@ -207,14 +253,18 @@ impl Crew {
     pub fn wait_done(&self, number: u64) -> bool {
         let mut c = self.lock();
         while !c.ended && c.done < number {
-            c = self.leader.wait(c);
+            c = self.sleep(c, Want::Done(number));
         }
         !c.ended
     }
 
-    /// Gives a worker who has nothing a transaction.
+    /// Gives a worker who has nothing a transaction. He hears of it with the last of its events, or by [`tell`](Self::tell).
     pub fn hand(&self, worker: usize, job: Job) {
         self.lock().desks[worker].job = Some(Arc::new(job));
+    }
+
+    /// The leader is about to wait for more events of a worker's transaction: he may be able to begin with what there is.
+    pub fn tell(&self, worker: usize) {
         self.ring(worker);
     }
 
@@ -240,14 +290,17 @@ impl Crew {
                 c.bytes -= freed;
                 continue;
             }
-            c = self.leader.wait(c);
+            self.ring(worker);
+            c = self.sleep(c, Want::Room);
         }
         c.bytes += size;
         let desk = &mut c.desks[worker];
         desk.events.push_back(Arc::new(event));
         desk.whole = last;
         drop(c);
-        self.ring(worker);
+        if last {
+            self.ring(worker);
+        }
         true
     }
 
@@ -313,8 +366,7 @@ impl Crew {
                 && let Some(event) = desk.events.pop_front()
             {
                 c.bytes -= event.size();
-                drop(c);
-                self.leader.notify_all();
+                self.wake_leader(c);
                 return Next::Event(event);
             }
             if let Some(event) = desk.events.get(desk.taken) {
@@ -346,8 +398,7 @@ impl Crew {
         for (i, _) in waits.filter(|(_, d)| d.waits_for.is_some() && d.may_begin(done)) {
             self.ring(i);
         }
-        drop(c);
-        self.leader.notify_all();
+        self.wake_leader(c);
     }
 
     /// The worker has nothing any more.
@@ -361,7 +412,6 @@ impl Crew {
             ..Desk::default()
         };
         c.bytes -= freed;
-        drop(c);
-        self.leader.notify_all();
+        self.wake_leader(c);
     }
 }

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 
 use super::crew::{Crew, Job};
+use super::settler::Settler;
 
 /// What a worker knows of the transaction that it applies.
 pub(super) struct Lane<'s> {
     pub crew: &'s Crew,
+    pub settler: &'s Settler,
     pub worker: usize,
     pub job: Option<Arc<Job>>,
     /// Its commit is in the log.
     pub recorded: bool,
+    /// The settler waits until it is durable, and says so.
+    pub settling: bool,
     /// Its last event has been applied.
     pub over: bool,
 }

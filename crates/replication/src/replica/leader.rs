@@ -104,6 +104,9 @@ impl<'s> Leader<'s> {
                 return Err(Stopped::Until);
             }
             if self.shared.queue.is_empty() {
+                if let Stage::Handed { worker, .. } = self.stage {
+                    self.crew.tell(worker);
+                }
                 self.shared.state().applier_state =
                     "Replica has read all relay log; waiting for more updates";
             }

@@ -8,7 +8,7 @@ use sql::context::replica::LogPlace;
 use wire::binlog::semi_sync;
 use wire::client::{ClientError, Login, LoginStep, ResultReader, ResultSet, request, ssl_request};
 use wire::command::code;
-use wire::packet::{Decoder, PacketWriter};
+use wire::packet::{Decoder, PacketPlace, PacketWriter};
 use wire::write::Put;
 
 use super::outside::{Line, Outside, Socket, Unreached};
@@ -140,6 +140,8 @@ impl Speaker {
 pub(super) struct Link {
     stream: Stream,
     decoder: Decoder,
+    /// A packet that has come and was not taken.
+    next: Option<PacketPlace>,
     writer: PacketWriter,
     login: Login,
 }
@@ -175,6 +177,7 @@ impl Link {
         Ok(Link {
             stream: Stream::Plain(socket),
             decoder: Decoder::new(largest),
+            next: None,
             writer: PacketWriter::new(),
             login,
         })
@@ -303,13 +306,22 @@ impl Link {
         self.flush()
     }
 
+    /// Whether a packet is there without waiting for one.
+    pub fn has_packet(&mut self) -> Result<bool, Broken> {
+        if self.next.is_none() {
+            let next = self.decoder.take_packet();
+            self.next = next.map_err(ClientError::Protocol)?;
+        }
+        Ok(self.next.is_some())
+    }
+
     /// The next packet.
     pub async fn packet(&mut self) -> Result<&[u8], Broken> {
         let place = loop {
-            match self.decoder.take_packet() {
-                Ok(Some(place)) => break place,
-                Ok(None) => {}
-                Err(e) => return Err(ClientError::Protocol(e).into()),
+            if self.has_packet()?
+                && let Some(place) = self.next.take()
+            {
+                break place;
             }
             let read = self.stream.read(self.decoder.space()).await;
             let n = read.map_err(ClientError::Io)?;

@@ -53,6 +53,7 @@ pub mod replay;
 mod row_events;
 mod run;
 mod schedule;
+mod settler;
 mod source;
 mod state;
 mod statement;
@@ -371,6 +372,20 @@ impl Replica for ReplicaServer {
 
     fn reset<'a>(&'a self, all: bool, channel: Option<&'a str>) -> Answer<'a> {
         Box::pin(self.forget(all, channel))
+    }
+
+    fn settled<'a>(&'a self) -> Answer<'a> {
+        Box::pin(async {
+            let target = self.shared.state().recorded_number;
+            let there = || {
+                let s = self.shared.state();
+                // Another applier may have begun since.
+                let target = target.min(s.recorded_number);
+                (s.applied_number >= target || !s.applier_runs).then_some(())
+            };
+            self.shared.applied.wait_for(there).await;
+            Ok(Vec::new())
+        })
     }
 
     fn facts(&self) -> Option<ReplicaFacts> {

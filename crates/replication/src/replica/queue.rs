@@ -44,6 +44,8 @@ struct Inner {
     stream: u64,
     /// Where it begins.
     start: Place,
+    /// Events that were put since those who wait were last woken.
+    unheard: usize,
     /// An applier is starting, which will begin another: no receiver is to come to the source for this one.
     awaited: bool,
     /// Its receiver cannot go on with it.
@@ -62,6 +64,9 @@ pub(super) struct Queue {
     inner: Mutex<Inner>,
     changed: Fired,
 }
+
+/// So many events are told of at the latest.
+const HEARD_OF_AT_ONCE: usize = 64;
 
 /// Why an event was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,11 +161,12 @@ impl Queue {
         self.inner.lock().limit = bytes;
     }
 
-    /// Puts an event behind the others, once there is room. One that is larger than all the room there is comes alone.
+    /// Puts an event behind the others, once there is room. One that is larger than all the room there is comes alone. Whoever takes may hear of it
+    /// only by [`tell`](Self::tell), which is to be called before waiting for more events: to be woken for each costs more than to apply it.
     pub async fn put(&self, stream: u64, event: Queued) -> Result<(), NotPut> {
         let size = event.size();
         let mut event = Some(event);
-        let put = || {
+        let mut put = || {
             let mut q = self.inner.lock();
             if q.stop_putting {
                 return Some(Err(NotPut::Stop));
@@ -173,15 +179,32 @@ impl Queue {
             }
             q.bytes += size;
             q.events.extend(event.take());
-            Some(Ok(()))
+            q.unheard += 1;
+            Some(Ok(q.unheard >= HEARD_OF_AT_ONCE))
         };
-        self.changed.wait_for(put).await?;
-        self.changed.fire();
+        let tell = match put() {
+            Some(done) => done?,
+            None => {
+                self.tell();
+                self.changed.wait_for(put).await?
+            }
+        };
+        if tell {
+            self.tell();
+        }
         Ok(())
+    }
+
+    /// Wakes whoever waits for what was put.
+    pub fn tell(&self) {
+        if std::mem::take(&mut self.inner.lock().unheard) > 0 {
+            self.changed.fire();
+        }
     }
 
     /// Takes the first event, and waits for one.
     pub async fn next(&self) -> Taken {
+        let mut room = false;
         let take = || {
             let mut q = self.inner.lock();
             if q.stop_taking {
@@ -194,11 +217,17 @@ impl Queue {
                 return Some(Taken::GivenUp);
             }
             let event = q.events.pop_front()?;
+            let full = q.bytes;
             q.bytes -= event.size();
+            // Who waits for room is woken once for much of it.
+            let half = q.limit / 2;
+            room = q.events.is_empty() || (full > half && q.bytes <= half);
             Some(Taken::Event(event))
         };
         let taken = self.changed.wait_for(take).await;
-        self.changed.fire();
+        if room {
+            self.changed.fire();
+        }
         taken
     }
 

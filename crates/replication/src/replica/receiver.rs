@@ -190,10 +190,9 @@ struct Receiver<'s> {
 
 impl Receiver<'_> {
     async fn receive(&mut self, place: &Place) -> End {
-        match self.stream_events(place).await {
-            Ok(()) => End::Stop,
-            Err(end) => end,
-        }
+        let ended = self.stream_events(place).await;
+        self.shared.queue.tell();
+        ended.err().unwrap_or(End::Stop)
     }
 
     async fn stream_events(&mut self, place: &Place) -> Result<(), End> {
@@ -221,6 +220,9 @@ impl Receiver<'_> {
             s.receiver_failure = Default::default();
         }
         loop {
+            if !link.has_packet()? {
+                shared.queue.tell();
+            }
             let packet = link.packet().await?;
             match packet.split_first() {
                 Some((0, event)) if self.semi_sync => {

@@ -321,7 +321,9 @@ impl Logs {
         }
         let (header, body) = behind_the_end();
         let end = stop.clone();
-        match put(Queued { header, body, end }) {
+        let last = put(Queued { header, body, end });
+        shared.queue.tell();
+        match last {
             Ok(()) => Fed::All,
             Err(NotPut::Stop) => Fed::Stopped,
             Err(NotPut::OtherStream) => Fed::OtherStream,

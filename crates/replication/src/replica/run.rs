@@ -12,6 +12,7 @@ use super::crew::Crew;
 use super::kinds::is_temporary;
 use super::leader::Leader;
 use super::place::Place;
+use super::settler::Settler;
 use super::state::Shared;
 use super::stopped::Stopped;
 use super::{store, worker};
@@ -98,14 +99,15 @@ async fn alone(shared: &Shared, place: Place) -> Result<(Result<(), Stopped>, bo
     Ok(done)
 }
 
-/// Whatever becomes of the leader, the workers end.
-struct End<'c>(&'c Crew);
+/// Whatever becomes of the leader, the workers end, and the settler behind them.
+struct End<'c>(&'c Crew, &'c Settler);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.end();
         }
+        self.1.close();
     }
 }
 
@@ -114,26 +116,47 @@ fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), St
     shared.instance.engine().begin_commit_order();
     let limit = shared.variable("replica_pending_jobs_size_max");
     let crew = Crew::new(workers, limit);
+    let settler = Settler::default();
     let outcome = thread::scope(|scope| {
-        let _end = End(&crew);
+        let _end = End(&crew, &settler);
+        let settle = || {
+            if let Err(e) = settler.run(shared) {
+                worker::unsettled(shared, &crew, e);
+            }
+        };
+        let name = "replica-settler".to_owned();
+        let spawned = thread::Builder::new()
+            .name(name)
+            .spawn_scoped(scope, settle);
+        if spawned.is_err() {
+            return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES).into());
+        }
+        let mut threads = Vec::with_capacity(workers);
         for i in 0..workers {
-            let crew = &crew;
+            let (crew, settler) = (&crew, &settler);
             let work = move || {
-                let whole = AssertUnwindSafe(|| worker::run(shared, crew, i));
+                let whole = AssertUnwindSafe(|| worker::run(shared, crew, settler, i));
                 if catch_unwind(whole).is_err() {
                     worker::fell(shared, crew);
                 }
             };
             let name = format!("replica-worker-{}", i + 1);
             let spawned = thread::Builder::new().name(name).spawn_scoped(scope, work);
-            if spawned.is_err() {
-                crew.end();
-                return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES).into());
+            match spawned {
+                Ok(thread) => threads.push(thread),
+                Err(_) => {
+                    crew.end();
+                    return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES).into());
+                }
             }
         }
         let outcome = Leader::new(shared, &crew, place).lead();
-        // Who has a transaction finishes it.
+        // Who has a transaction finishes it, and what they have committed becomes durable.
         crew.close();
+        for thread in threads {
+            // A worker catches his own fall.
+            let _ended = thread.join();
+        }
         outcome
     });
     let applied = crew.done() > 0;

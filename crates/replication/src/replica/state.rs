@@ -61,6 +61,8 @@ pub(super) struct State {
     pub in_flight: u64,
     /// The number, since the leader began, of the last one that is durable: `place` is that behind it.
     pub applied_number: u64,
+    /// The number of the last one whose commit is in the log.
+    pub recorded_number: u64,
     /// Transactions that were tried again.
     pub retries: u64,
     /// Of the source, once it is known.
@@ -96,6 +98,7 @@ impl State {
         self.workers = vec![runs; n];
         self.in_flight = 0;
         self.applied_number = 0;
+        self.recorded_number = 0;
     }
 
     /// None applies any more.
@@ -176,6 +179,20 @@ impl Shared {
     /// All before `at` is applied: an event of the source's file that is of no transaction, or another file.
     pub fn passed(&self, at: &LogPlace) {
         self.state().place.log.clone_from(at);
+        self.applied.fire();
+    }
+
+    /// The transaction with this number is durable, and `place` is behind it. One behind it may have been here before.
+    pub fn is_at(&self, number: u64, place: Place, began: u32) {
+        let mut s = self.state();
+        if number == 0 || number > s.applied_number {
+            s.applied_number = number;
+            s.place = place;
+            if began != 0 {
+                s.event_time = began;
+            }
+        }
+        drop(s);
         self.applied.fire();
     }
 

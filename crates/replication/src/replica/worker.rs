@@ -15,12 +15,13 @@ use super::crew::{Crew, Job, Next};
 use super::kinds::is_temporary;
 use super::lane::Lane;
 use super::place::Place;
+use super::settler::Settler;
 use super::state::Shared;
 use super::stopped::Stopped;
 
 /// A worker's thread.
-pub(super) fn run(shared: &Shared, crew: &Crew, worker: usize) {
-    if let Err(why) = block_on(run_to_end(shared, crew, worker)) {
+pub(super) fn run(shared: &Shared, crew: &Crew, settler: &Settler, worker: usize) {
+    if let Err(why) = block_on(run_to_end(shared, crew, settler, worker)) {
         stop_all(shared, crew, why);
     }
 }
@@ -32,17 +33,29 @@ pub(super) fn fell(shared: &Shared, crew: &Crew) {
     stop_all(shared, crew, Stopped::GivenUp(e));
 }
 
+/// What was committed cannot be made durable.
+pub(super) fn unsettled(shared: &Shared, crew: &Crew, e: SqlError) {
+    stop_all(shared, crew, Stopped::GivenUp(e));
+}
+
 fn stop_all(shared: &Shared, crew: &Crew, why: Stopped) {
     crew.fail(why);
     shared.queue.nudge();
 }
 
-async fn run_to_end(shared: &Shared, crew: &Crew, worker: usize) -> Result<(), Stopped> {
+async fn run_to_end(
+    shared: &Shared,
+    crew: &Crew,
+    settler: &Settler,
+    worker: usize,
+) -> Result<(), Stopped> {
     let lane = Lane {
         crew,
+        settler,
         worker,
         job: None,
         recorded: false,
+        settling: false,
         over: false,
     };
     let mut applier = Applier::new(shared, Place::start(), Some(lane))?;
@@ -91,7 +104,7 @@ async fn apply(
         let mut at = LogPlace::default();
         let e = match apply_events(crew, worker, applier, &mut at).await {
             Ok(done) => {
-                if done {
+                if done && !applier.is_settling() {
                     shared.acknowledge(&at).await?;
                 }
                 return Ok(done);

@@ -37,6 +37,10 @@ pub trait Replica: Applies {
     /// RESET REPLICA: forgets how far it has come, and with `all` also where the source is.
     fn reset<'a>(&'a self, all: bool, channel: Option<&'a str>) -> Answer<'a>;
 
+    /// Waits until what has been applied by now is durable, and the facts say so: where nobody applies meanwhile, the rows that are there and the place that
+    /// is shown belong together.
+    fn settled<'a>(&'a self) -> Answer<'a>;
+
     /// What there is to show; `None` where no source was ever named.
     fn facts(&self) -> Option<ReplicaFacts>;
 }

@@ -35,6 +35,9 @@ pub async fn run(
     if matches!(show.what, ShowWhat::Variables(_)) {
         binary_log::wait_shown(s).await?;
     }
+    if matches!(show.what, ShowWhat::ReplicaStatus { .. }) {
+        replica::wait_settled(s).await?;
+    }
     let mut rows = match &show.what {
         ShowWhat::Databases => schema::databases(s, show.filter.as_ref())?,
         ShowWhat::Tables { full, schema, .. } => {

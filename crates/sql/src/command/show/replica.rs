@@ -5,11 +5,23 @@ use types::{DataType, SqlError, Value};
 use crate::context::Session;
 use crate::context::replica::{Failure, Receiving, ReplicaFacts, check_channel};
 use crate::describe::rowset::{RowSet, text};
+use crate::exec::unless_killed;
 use sql_parser::ast::FilterKind;
 use types::temporal::Zone;
 
 /// A column: its name, its length in characters (0: a number), its value.
 type Column<'f> = (String, u32, Value);
+
+/// Waits until the place that is shown is that of the rows that are there.
+///
+/// # Errors
+/// 1317.
+pub(super) async fn wait_settled(s: &Session) -> Result<(), SqlError> {
+    match s.instance.replica() {
+        Ok(replica) => unless_killed(&s.engine, replica.settled()).await.map(drop),
+        Err(_) => Ok(()),
+    }
+}
 
 /// The result; without rows where no source was ever named.
 ///

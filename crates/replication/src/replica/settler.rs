@@ -1,0 +1,118 @@
+//! The settler: waits until what the workers have committed is durable, and says then that it is applied. A worker goes on meanwhile: nobody is told of
+//! his commits by him, and the sync of one is that of all before it.
+//!
+//! Where a crash comes first, the rows are gone and the place with them: the source is asked for both again.
+//!
+//! What it never does: say of a place that is not durable that it is applied, or go back to one.
+
+use std::sync::Arc;
+
+use base::block_on;
+use base::lock::{Condvar, Mutex};
+use engine::Committing;
+use types::SqlError;
+
+use super::place::Place;
+use super::state::Shared;
+
+/// Commits that may wait: then the workers wait as well.
+const MOST: usize = 1024;
+
+/// A commit whose record is in the log.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    /// To wait for.
+    pub committing: Committing,
+    /// Its number among those that were handed out.
+    pub number: u64,
+    /// The place behind it.
+    pub place: Place,
+    /// When the source began it, in seconds since 1970; 0: that is not known.
+    pub began: u32,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// In the order of their records.
+    waiting: Vec<Recorded>,
+    /// No more will come.
+    closed: bool,
+    /// What is said of the log cannot be believed: nobody waits any more.
+    failed: bool,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Settler {
+    inner: Mutex<Inner>,
+    /// For the settler.
+    more: Condvar,
+    /// For workers.
+    room: Condvar,
+}
+
+impl Settler {
+    /// Takes over a commit. Each comes behind those before it: in its turn, or with all before it done.
+    pub fn hand_over(&self, recorded: Recorded) {
+        let mut s = self.inner.lock();
+        while s.waiting.len() >= MOST && !s.failed {
+            s = self.room.wait(s);
+        }
+        s.waiting.push(recorded);
+        let first = s.waiting.len() == 1;
+        drop(s);
+        if first {
+            self.more.notify_all();
+        }
+    }
+
+    /// No more will come.
+    pub fn close(&self) {
+        self.inner.lock().closed = true;
+        self.more.notify_all();
+    }
+
+    /// Settles what comes, until no more will.
+    ///
+    /// # Errors
+    /// 1180: the log cannot be written.
+    pub fn run(&self, shared: &Shared) -> Result<(), SqlError> {
+        loop {
+            let batch = {
+                let mut s = self.inner.lock();
+                while s.waiting.is_empty() && !s.closed {
+                    s = self.more.wait(s);
+                }
+                std::mem::take(&mut s.waiting)
+            };
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.room.notify_all();
+            if let Err(e) = block_on(settle_all(shared, batch)) {
+                self.inner.lock().failed = true;
+                self.room.notify_all();
+                return Err(e);
+            }
+        }
+    }
+}
+
+async fn settle_all(shared: &Shared, batch: Vec<Recorded>) -> Result<(), SqlError> {
+    let engine = Arc::clone(shared.instance.engine());
+    let mut last: Option<Recorded> = None;
+    // From the last on, whose sync is that of all.
+    for mut recorded in batch.into_iter().rev() {
+        let committing = std::mem::take(&mut recorded.committing);
+        engine.wait_durable(committing).await?;
+        if last.as_ref().is_none_or(|l| l.number < recorded.number) {
+            last = Some(recorded);
+        }
+    }
+    if let Some(last) = last {
+        let end = last.place.log.clone();
+        shared.is_at(last.number, last.place, last.began);
+        shared.acknowledge(&end).await?;
+    }
+    Ok(())
+}
