@@ -10,7 +10,7 @@ use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
 use crate::{
-    catalog, conversions, formats, hot, joins, machine, report, spill, tpcc_formats, tpch,
+    backup, catalog, conversions, formats, hot, joins, machine, report, spill, tpcc_formats, tpch,
 };
 use harness::install;
 use harness::scratch::Scratch;
@@ -72,6 +72,8 @@ enum Statements {
     Spill(spill::Options),
     /// One row, two rows from both ends, the end of a table: what everybody wants at once, beside MariaDB.
     Hot(hot::Options),
+    /// A backup under load: what it costs the clients, its size, what has changed, restores that are right, beside mariadb-backup.
+    Backup(backup::Options),
 }
 
 /// The command.
@@ -87,6 +89,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         Some(Statements::Joins(options)) => return joins::command(options),
         Some(Statements::Spill(options)) => return spill::command(options),
         Some(Statements::Hot(options)) => return hot::command(options),
+        Some(Statements::Backup(options)) => return backup::command(options),
         None => {}
     }
     let (quick, readme) = (options.quick, options.readme);
@@ -150,6 +153,9 @@ fn list() {
         "\n  Queries beside MariaDB: `cargo xtask lab tpch [--scale 0.2]`, `cargo xtask lab joins [--stale]`."
     );
     println!("\n  What everybody wants at once: `cargo xtask lab hot [--wants row,pair,end]`.");
+    println!(
+        "\n  A backup of 4 GB under load, beside mariadb-backup: `cargo xtask lab backup [--rows 2200000] [--tables 8]`."
+    );
     println!("\n  E20 (10,000 connections) is `cargo xtask hostile --only idle`.");
 }
 
