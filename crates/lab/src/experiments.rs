@@ -154,7 +154,7 @@ fn list() {
     );
     println!("\n  What everybody wants at once: `cargo xtask lab hot [--wants row,pair,end]`.");
     println!(
-        "\n  A backup of 4 GB under load, beside mariadb-backup: `cargo xtask lab backup [--rows 2200000] [--tables 8]`."
+        "\n  A backup of 4 GB under load, beside mariadb-backup: `cargo xtask lab backup [--rows 2000000] [--tables 8]`."
     );
     println!("\n  E20 (10,000 connections) is `cargo xtask hostile --only idle`.");
 }

@@ -32,7 +32,7 @@ use tool::Taken;
 const CHANGED: f64 = 0.01;
 const PAGE: u64 = 16384;
 /// A row in the files, with its entry in the other index: for a guess.
-const ROW: u64 = 240;
+const ROW: u64 = 260;
 
 /// The command.
 pub(super) fn command(options: &Options) -> Outcome<()> {
@@ -52,28 +52,33 @@ pub(super) fn command(options: &Options) -> Outcome<()> {
     table.print();
     println!(
         "oltp_read_write, {} clients, {} MiB for pages, {} MiB of log, each commit synced, binary log with GTIDs; medians of {} pairs of runs, \
-         the longest transactions of all. Verdicts are Tidemill's. mariadb-backup does not compress, and restores to its end alone.",
+         the longest transactions of all. Verdicts are Tidemill's. mariadb-backup does not compress, and restores to its end alone.{}",
         options.clients,
         options.pool,
         side::LOG_MIB,
         options.repeats,
+        options.throttle.map_or(String::new(), |n| format!(
+            " tidemill backup --throttle={n}."
+        )),
     );
     table.save(&workspace::target_dir()?.join("xtask").join("backup.json"))
 }
 
 /// An error where the disk has no room for it.
 fn room(options: &Options, scratch: &Scratch) -> Outcome<()> {
-    let data = u64::from(options.tables) * options.rows * ROW;
-    let mut wanted = data * 27 / 10 + (3 << 30);
+    let mut to_load = 0;
     for kind in &options.sides {
-        if options.reload || !side::cached(*kind, options)?.is_dir() {
-            wanted += data;
-        }
+        to_load += u64::from(options.reload || !side::cached(*kind, options)?.is_dir());
     }
+    let wanted = wanted(
+        u64::from(options.tables) * options.rows,
+        to_load,
+        options.once,
+    );
     let free = free_bytes(scratch.path()).unwrap_or(u64::MAX);
     match free < wanted {
         true => Err(format!(
-            "{} MiB are free, and about {} are needed",
+            "{} MiB are free, and about {} are needed (less with --once)",
             free >> 20,
             wanted >> 20
         )),
@@ -81,10 +86,18 @@ fn room(options: &Options, scratch: &Scratch) -> Outcome<()> {
     }
 }
 
+/// A guess at the room that so many rows take, of which so many sides are not loaded yet: what a server works on, its backups, and its log twice;
+/// and what is kept.
+fn wanted(rows: u64, to_load: u64, once: bool) -> u64 {
+    let (data, log) = (rows * ROW, side::LOG_MIB << 20);
+    let kept = if once { 0 } else { to_load * (data + log) };
+    data * 27 / 10 + 3 * log + kept
+}
+
 /// All of one server.
 fn measure(kind: Kind, options: &Options, scratch: &mut Scratch) -> Outcome<Figures> {
     let mut figures = Figures::new();
-    let side = Side::copied(kind, options, scratch.path())?;
+    let side = Side::of(kind, options, scratch.path())?;
     step::announce(&format!(
         "{}: pairs of {} s, without a backup and with one",
         kind.name(),
@@ -170,4 +183,17 @@ fn tell(full: &Taken, changed: &Taken, figures: &mut Figures) {
     figures.insert(Figure::Incremental, changed.mib());
     figures.insert(Figure::IncrementalShare, share);
     figures.insert(Figure::IncrementalSeconds, changed.done.seconds);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_for_4_gb() {
+        let gib = |bytes: u64| bytes >> 30;
+        assert_eq!(gib(wanted(16_000_000, 2, false)), 23);
+        assert_eq!(gib(wanted(16_000_000, 0, false)), 13);
+        assert_eq!(gib(wanted(16_000_000, 2, true)), 13);
+    }
 }

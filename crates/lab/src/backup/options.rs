@@ -5,8 +5,8 @@ use harness::server::Kind;
 /// The flags of the command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Options {
-    /// Rows of each table; a million are about 240 MB.
-    #[arg(long, default_value_t = 2_200_000, value_parser = clap::value_parser!(u64).range(1..))]
+    /// Rows of each table; a million are about 250 MB.
+    #[arg(long, default_value_t = 2_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) rows: u64,
     /// Tables.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
@@ -40,4 +40,7 @@ pub struct Options {
     /// Load the tables again.
     #[arg(long)]
     pub(super) reload: bool,
+    /// Work on the loaded tables themselves, and keep none for another run: takes much less room on the disk.
+    #[arg(long)]
+    pub(super) once: bool,
 }

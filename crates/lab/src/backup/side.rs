@@ -91,8 +91,8 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// A copy of its loaded data below `scratch`.
-    pub(super) fn copied(kind: Kind, options: &Options, scratch: &Path) -> Outcome<Side> {
+    /// Its loaded data, or a copy of that, below `scratch`.
+    pub(super) fn of(kind: Kind, options: &Options, scratch: &Path) -> Outcome<Side> {
         let load = Load {
             tables: options.tables,
             threads: options.clients,
@@ -101,9 +101,13 @@ impl Side {
         };
         let from = loaded(kind, options, &load)?;
         let dir = scratch.join(kind.name());
-        let mut cp = Command::new("cp");
-        cp.args(["--archive", "--reflink=auto"]);
-        step::must(cp.arg(&from).arg(&dir))?;
+        if options.once {
+            std::fs::rename(&from, &dir).map_err(|e| format!("{}: {e}", from.display()))?;
+        } else {
+            let mut cp = Command::new("cp");
+            cp.args(["--archive", "--reflink=auto"]);
+            step::must(cp.arg(&from).arg(&dir))?;
+        }
         let setup = settings(Setup::over(kind, &dir)?, options);
         let side = Side {
             kind,
