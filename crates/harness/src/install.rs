@@ -33,6 +33,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
 const PEERS: &[(&str, &str)] = &[
     ("/usr/sbin/mariadbd", "mariadb-server-core"),
     ("/usr/bin/mariadb-install-db", "mariadb-server-core"),
+    ("/usr/bin/mariadb-backup", "mariadb-backup"),
     ("/usr/lib/postgresql/15/bin/postgres", "postgresql-15"),
     ("/usr/bin/fio", "fio"),
     ("/usr/bin/zstd", "zstd"),

@@ -41,6 +41,15 @@ fn of_ticks(ticks: u64) -> Duration {
     Duration::from_millis(ticks * 1000 / procfs::ticks_per_second())
 }
 
+/// User plus system time of a child of ours that has ended and has not been waited for; nothing while it runs.
+///
+/// # Errors
+/// There is no such process: it has been waited for already.
+pub fn time_of_ended(pid: u32) -> Outcome<Option<Duration>> {
+    let stat = ask(pid, Process::stat)?;
+    Ok(matches!(stat.state, 'Z' | 'X').then(|| own_time(&stat) + time_of_ended_children(&stat)))
+}
+
 /// What a server has used since it was started.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage {
@@ -141,5 +150,24 @@ mod tests {
         assert!(resident_together(pid).unwrap() > 0);
         assert!(usage(pid).is_ok());
         assert!(cpu_time(u32::MAX >> 1).is_err());
+    }
+
+    #[test]
+    fn a_child_that_has_ended_tells_its_time() {
+        let work = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done; read -r _";
+        let mut sh = std::process::Command::new("sh");
+        let child = sh.args(["-c", work]).stdin(std::process::Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        assert_eq!(time_of_ended(child.id()).unwrap(), None);
+        drop(child.stdin.take());
+        let took = loop {
+            if let Some(took) = time_of_ended(child.id()).unwrap() {
+                break took;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        assert!(took > Duration::ZERO);
+        child.wait().unwrap();
+        assert!(time_of_ended(child.id()).is_err());
     }
 }

@@ -284,6 +284,8 @@ impl Load {
 pub struct Second {
     /// When it was over.
     pub end: Instant,
+    /// Transactions.
+    pub tps: f64,
     /// Statements.
     pub qps: f64,
     /// The longest transaction that ended in it, milliseconds.
@@ -301,6 +303,7 @@ impl Second {
         line.starts_with("[ ").then_some(())?;
         Some(Second {
             end: Instant::now(),
+            tps: number(" tps: ")?,
             qps: number(" qps: ")?,
             longest_ms: number("%): ")?,
             ignored: number(" err/s: ")?,
@@ -474,8 +477,8 @@ Latency (ms):
         let line = "[ 3s ] thds: 8 tps: 1.00 qps: 20.00 (r/w/o: 14.00/4.00/2.00) lat (ms,100%): 7.30 err/s: 0.50 reconn/s: 0.00";
         let second = Second::parse(line).unwrap();
         assert_eq!(
-            (second.qps, second.longest_ms, second.ignored),
-            (20.0, 7.3, 0.5)
+            (second.tps, second.qps, second.longest_ms, second.ignored),
+            (1.0, 20.0, 7.3, 0.5)
         );
         assert_eq!(complaints(line), "");
         assert_eq!(Second::parse("Threads started!"), None);

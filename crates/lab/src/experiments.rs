@@ -10,7 +10,8 @@ use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
 use crate::{
-    catalog, conversions, formats, hot, joins, lag, machine, report, spill, tpcc_formats, tpch,
+    backup, catalog, conversions, formats, hot, joins, lag, machine, report, spill, tpcc_formats,
+    tpch,
 };
 use harness::install;
 use harness::scratch::Scratch;
@@ -74,6 +75,8 @@ enum Statements {
     Hot(hot::Options),
     /// How far a replica is behind its source, and how soon one comes up that has much to do, beside MariaDB.
     Lag(lag::Options),
+    /// A backup under load: what it costs the clients, its size, what has changed, restores that are right, beside mariadb-backup.
+    Backup(backup::Options),
 }
 
 /// The command.
@@ -90,6 +93,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         Some(Statements::Spill(options)) => return spill::command(options),
         Some(Statements::Hot(options)) => return hot::command(options),
         Some(Statements::Lag(options)) => return lag::command(options),
+        Some(Statements::Backup(options)) => return backup::command(options),
         None => {}
     }
     let (quick, readme) = (options.quick, options.readme);
@@ -155,6 +159,9 @@ fn list() {
     println!("\n  What everybody wants at once: `cargo xtask lab hot [--wants row,pair,end]`.");
     println!(
         "\n  E19, replication: `cargo xtask lab lag [--loads write,tpcc] [--backlog 2000000]`."
+    );
+    println!(
+        "\n  A backup of 4 GB under load, beside mariadb-backup: `cargo xtask lab backup [--rows 2000000] [--tables 8]`."
     );
     println!("\n  E20 (10,000 connections) is `cargo xtask hostile --only idle`.");
 }

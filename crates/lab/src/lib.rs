@@ -2,6 +2,7 @@
 
 #![warn(clippy::disallowed_types)]
 
+mod backup;
 mod beside;
 pub mod canned;
 mod catalog;

@@ -12,6 +12,8 @@ mod peer;
 mod postgres;
 mod slow_disk;
 
+pub(crate) use confined::forget;
+pub(crate) use guard::Guard;
 use harness::step::Outcome;
 pub use peer::{Order, Peer, Terms, Who};
 
