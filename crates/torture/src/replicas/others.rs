@@ -2,7 +2,7 @@
 
 use harness::server::Setup;
 use harness::step::Outcome;
-use harness::sysbench::{Background, Load, TPCC};
+use harness::sysbench::{Load, TPCC, Watched};
 
 fn loads() -> [Load; 2] {
     let threads = 4;
@@ -34,11 +34,11 @@ pub fn make(source: &Setup) -> Outcome<()> {
 }
 
 /// The programs, at work.
-pub struct Others(Vec<(&'static str, Background)>);
+pub struct Others(Vec<(&'static str, Watched)>);
 
 /// Starts them.
 pub fn start(source: &Setup) -> Outcome<Others> {
-    let started = loads().map(|load| Ok((load.script, load.spawn(source)?)));
+    let started = loads().map(|load| Ok((load.script, load.watch(source)?)));
     started.into_iter().collect::<Outcome<Vec<_>>>().map(Others)
 }
 
@@ -46,11 +46,12 @@ impl Others {
     /// Ends them.
     ///
     /// # Errors
-    /// One has ended by itself.
+    /// What one of them complained of; one has ended by itself.
     pub fn end(self) -> Outcome<()> {
         for (name, mut program) in self.0 {
-            if !program.runs() {
-                return Err(format!("sysbench {name} has ended by itself"));
+            let seconds = program.seconds().map_err(|e| format!("{name}: {e}"))?;
+            if seconds.iter().all(|s| s.qps == 0.0) {
+                return Err(format!("{name} has done nothing"));
             }
         }
         Ok(())
