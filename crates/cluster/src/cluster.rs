@@ -66,6 +66,7 @@ impl Cluster {
             number: 0,
             source: false,
             image: rng.pick(&["FULL", "MINIMAL", "NOBLOB"]),
+            compressed: SplitMix64::stream(seed, 78).one_in(3),
             checksum: rng.pick(&["CRC32", "CRC32", "NONE"]),
             wanted: 1 + u64::from(rng.one_in(3)),
             file_size: rng.pick(&[4096, 16384, 1 << 30]),

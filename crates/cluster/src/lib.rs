@@ -17,4 +17,4 @@ mod serve;
 pub use history::{Outcome, simulate};
 
 /// The version of the workload: a seed says the same only under the same version.
-pub const WORKLOAD: u32 = 1;
+pub const WORKLOAD: u32 = 2;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base::SplitMix64;
 use base::lock::Mutex;
 use replication::files::read::{EventReader, read_head};
+use replication::payload::Events;
 use replication::replica::ReplicaServer;
 use replication::replica::filter::FilterRules;
 use replication::statements::ServerLog;
@@ -51,6 +52,8 @@ pub struct Settings {
     pub number: u32,
     pub source: bool,
     pub image: &'static str,
+    /// Whether transactions are compressed.
+    pub compressed: bool,
     pub checksum: &'static str,
     /// Replicas that have to have a commit.
     pub wanted: u64,
@@ -203,6 +206,10 @@ fn options(s: &Settings) -> OpenOptions {
         .variable("gtid_mode", on)
         .variable("enforce_gtid_consistency", on)
         .variable("binlog_row_image", s.image)
+        .variable(
+            "binlog_transaction_compression",
+            if s.compressed { on } else { off },
+        )
         .variable("binlog_checksum", s.checksum)
         .variable("max_binlog_size", &s.file_size.to_string())
         .variable("replica_parallel_workers", "1")
@@ -311,6 +318,15 @@ pub fn logged(up: &Up) -> Result<Vec<Logged>, String> {
                     ));
                 }
                 all.push(Logged { gtid, token: None });
+            } else if header.kind == kind::TRANSACTION_PAYLOAD {
+                let damaged = |_| format!("file {number}: a transaction that does not come out");
+                let inner = Events::of(event.body, event.body.len().max(1 << 20));
+                let mut inner = inner.map_err(damaged)?;
+                while let Some((_, body)) = inner.next_event().map_err(damaged)? {
+                    if let Some(last) = all.last_mut() {
+                        last.token = token(&body).or(last.token.take());
+                    }
+                }
             } else if let Some(last) = all.last_mut() {
                 // The journal's row comes last: what is found before may be of rows as they were.
                 last.token = token(bytes).or(last.token.take());

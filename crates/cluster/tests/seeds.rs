@@ -7,7 +7,7 @@ fn passes(seed: u64) {
     assert!(o.failure.is_none(), "seed {seed}: {:?}", o.failure);
 }
 
-/// Seeds of workload 1. 343 and 410: a connection was lost while the source left out what the replica had.
+/// Seeds of workload 1, which mean the same in 2: their transactions are not compressed. 343 and 410: a connection was lost while the source left out what the replica had.
 #[test]
 fn those_that_once_failed_pass() {
     [343, 410].into_iter().for_each(passes);
@@ -23,7 +23,8 @@ fn some_pass() {
 
 #[test]
 fn a_seed_is_the_same_history_every_time() {
-    for seed in [3, 14] {
+    // The transactions of 6 are compressed.
+    for seed in [3, 6, 14] {
         let (a, b) = (simulate(seed, false), simulate(seed, false));
         assert_eq!(a, b, "seed {seed}");
     }

@@ -43,7 +43,7 @@ mod xa;
 
 pub use ddl::{Existing, Keys, Reshape, Rewrite, Sound, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
-pub use events::GroupEnd;
+pub use events::{GroupEnd, GroupPack};
 pub use follower::{Follower, Group, GroupPosition, GroupReader};
 pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;

@@ -1,95 +1,13 @@
 //! Groups of events: what transactions leave in the log comes to whoever follows it, whole, once, and in the order of the commits.
 
+mod followed;
 mod world;
 
 use base::block_on;
-use base::mem::MemDisk;
 use engine::*;
-use std::any::Any;
+use followed::{add, beginning, filled, groups, insert, long, opened, texts};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use world::{def, index, key, row};
-
-/// Ends groups as these tests know them.
-struct Full;
-
-impl GroupEnd for Full {
-    fn end(&self, facts: Option<Box<dyn Any + Send + Sync>>, wall_us: i64, out: &mut Vec<u8>) {
-        assert!(wall_us > 0);
-        out.push(b'.');
-        if let Some(said) = facts.and_then(|f| f.downcast::<String>().ok()) {
-            out.extend_from_slice(said.as_bytes());
-        }
-    }
-}
-
-fn opened(disk: &Arc<MemDisk>) -> Arc<Engine> {
-    let options = EngineOptions {
-        pager: world::pager_options(512),
-        keep_log: true,
-        ..EngineOptions::default()
-    };
-    let environment = base::mem::environment(disk.clone());
-    let path = std::path::Path::new("/db");
-    let e = block_on(Engine::open(environment, path, options)).expect("open");
-    e.end_groups_with(Arc::new(Full));
-    e
-}
-
-fn add(s: &mut Session, text: &str) {
-    s.append_events(|out| out.extend_from_slice(text.as_bytes()));
-}
-
-async fn insert(s: &mut Session, id: i64) {
-    let t = s.open_table("s", "t").await.unwrap();
-    let r = s.insert(&t, &row(id, 1, 1, 10)).await.unwrap();
-    assert_eq!(r, Inserted::Done);
-}
-
-/// All groups behind a position, as texts, and where each would go on. A group of its own says where to stop.
-async fn groups(e: &Arc<Engine>, from: GroupPosition) -> Vec<(String, GroupPosition)> {
-    static STOPS: AtomicU64 = AtomicU64::new(0);
-    let stop = format!("STOP {}", STOPS.fetch_add(1, Ordering::Relaxed));
-    e.session()
-        .commit_group(stop.as_bytes(), None)
-        .await
-        .unwrap();
-    let mut follower = e.follow(from);
-    let mut all = Vec::new();
-    loop {
-        let group = follower.next().await.unwrap().unwrap();
-        let (len, resume) = (group.len(), group.resume);
-        let bytes = group.reader(e).read_all().await.unwrap();
-        assert_eq!(bytes.len() as u64, len);
-        let text = String::from_utf8(bytes).unwrap();
-        if text == stop {
-            return all;
-        }
-        if !text.starts_with("STOP") {
-            all.push((text, resume));
-        }
-    }
-}
-
-async fn texts(e: &Arc<Engine>, from: GroupPosition) -> Vec<String> {
-    let all = groups(e, from).await;
-    all.into_iter().map(|g| g.0).collect()
-}
-
-fn beginning(e: &Arc<Engine>) -> GroupPosition {
-    GroupPosition::at(e.oldest_log())
-}
-
-/// A directory with a table, and where its log goes on behind that.
-fn filled() -> (Arc<MemDisk>, Arc<Engine>, GroupPosition) {
-    let disk = Arc::new(MemDisk::default());
-    let e = opened(&disk);
-    block_on(async {
-        world::create(&mut e.session(), def("t")).await;
-    });
-    let from = e.end_of_groups();
-    (disk, e, from)
-}
 
 #[test]
 fn groups_come_in_commit_order_and_of_what_is_committed_alone() {
@@ -164,11 +82,6 @@ fn what_is_undone_leaves_no_events() {
         s.commit().await.unwrap();
         assert_eq!(texts(&e, from).await, ["[17."]);
     });
-}
-
-/// Longer than what a session keeps.
-fn long(c: char) -> String {
-    c.to_string().repeat(300 << 10)
 }
 
 #[test]

@@ -6,6 +6,7 @@ use wire::binlog::control::{Rotate, Transaction, read_previous_gtids, read_rows_
 use wire::binlog::format::Format;
 use wire::binlog::frame::Event;
 use wire::binlog::header::kind;
+use wire::binlog::payload::{Compression, Payload};
 use wire::binlog::query::Query;
 use wire::binlog::rows::{Change, Rows, flag};
 use wire::binlog::table_map::TableMap;
@@ -88,6 +89,15 @@ fn said(event: &Event<'_>) -> Option<String> {
             let t = TableMap::read(event.body).ok()?;
             let name = format!("{}.{}", lossy(&t.database), lossy(&t.table));
             format!("table_id: {} ({name})", t.id)
+        }
+        kind::TRANSACTION_PAYLOAD => {
+            let p = Payload::read(event.body).ok()?;
+            let how = match p.compression {
+                Compression::Zstd => "ZSTD",
+                Compression::None => "NONE",
+            };
+            let size = p.uncompressed;
+            format!("compression='{how}', decompressed_size={size} bytes")
         }
         _ => {
             let (change, second) = Change::by_kind(of)?;

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`changes`] | the change log: what sessions change becomes events in their transactions' groups |
 //! | [`group`] | what a transaction leaves in the log for the binary log |
+//! | [`payload`] | the events of a transaction that is compressed |
 //! | [`json`] | MySQL's binary form of JSON, to and from the text that is stored here |
 //! | [`derive`] | groups become numbered events |
 //! | [`files`] | the files of the binary log |
@@ -29,6 +30,7 @@ pub mod dump;
 pub mod files;
 pub mod group;
 pub mod json;
+pub mod payload;
 pub mod replica;
 pub mod semi_sync;
 pub mod serve;

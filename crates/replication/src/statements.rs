@@ -5,17 +5,19 @@ use crate::derive::FIRST_POSITION;
 use crate::describe;
 use crate::dump::replicas::Replicas;
 use crate::files::read::{EventReader, read_head};
+use crate::payload;
 use crate::service::BinaryLog;
 use base::Lsn;
 use engine::Engine;
 use sql::binary_log::{
-    Acknowledged, EventRow, EventsAsked, LogChange, LogEnd, ReplicaRow, Waiting,
+    Acknowledged, CompressionRow, EventRow, EventsAsked, LogChange, LogEnd, ReplicaRow, Waiting,
 };
 use std::sync::Arc;
 use types::SqlError;
 use types::error::codes;
 use types::gtid::GtidSet;
 use wire::binlog::frame::{Checksum, Event};
+use wire::binlog::header::kind;
 
 /// The binary log of a server, joined to its engine.
 pub struct ServerLog {
@@ -31,6 +33,9 @@ pub struct ServerLog {
 
 /// Bytes of a file that are read for SHOW BINLOG EVENTS before others get their turn.
 const PORTION: u64 = 256 << 10;
+
+/// An event of more bytes is none.
+const LARGEST: usize = 1 << 30;
 
 /// The error of a task that cannot go on.
 fn stopped(why: &str) -> SqlError {
@@ -207,20 +212,43 @@ impl sql::binary_log::BinaryLog for ServerLog {
                 continue;
             }
             let event = event.map_err(|_| refused("Wrong offset or I/O error"))?;
-            if asked.skip > 0 {
-                asked.skip -= 1;
+            let mut show = |event: &Event<'_>, position| {
+                if asked.skip > 0 {
+                    asked.skip -= 1;
+                    return may(0);
+                }
+                if rows.len() as u64 >= asked.most {
+                    return Ok(());
+                }
+                let row = EventRow {
+                    file: names.name(number),
+                    position,
+                    kind: describe::kind_name(event.header.kind),
+                    server_id: event.header.server_id,
+                    end,
+                    info: describe::info(event),
+                };
+                may(size_of::<EventRow>() + row.file.len() + row.info.len())?;
+                rows.push(row);
+                Ok(())
+            };
+            show(&event, position)?;
+            if event.header.kind != kind::TRANSACTION_PAYLOAD {
                 continue;
             }
-            let row = EventRow {
-                file: names.name(number),
-                position,
-                kind: describe::kind_name(event.header.kind),
-                server_id: event.header.server_id,
-                end,
-                info: describe::info(&event),
-            };
-            may(size_of::<EventRow>() + row.file.len() + row.info.len())?;
-            rows.push(row);
+            // Those in it come behind it, and stand where it ends.
+            let damaged = |_| refused("Wrong offset or I/O error");
+            let inner = payload::Events::of(event.body, LARGEST).map_err(damaged);
+            let mut inner = inner?;
+            while let Some((header, body)) = inner.next_event().map_err(damaged)? {
+                let (body, bytes) = (&body[..], &[][..]);
+                let event = Event {
+                    header,
+                    body,
+                    bytes,
+                };
+                show(&event, end)?;
+            }
         }
         Ok((rows, None))
     }
@@ -249,6 +277,10 @@ impl sql::binary_log::BinaryLog for ServerLog {
     fn acknowledged(&self, lsn: Lsn) -> Option<Acknowledged<'_>> {
         let wait = self.log.semi_sync().wait(lsn)?;
         Some(Box::pin(wait))
+    }
+
+    fn compression(&self) -> Vec<CompressionRow> {
+        self.log.feed().compression().rows()
     }
 
     fn replicas(&self) -> Vec<ReplicaRow> {

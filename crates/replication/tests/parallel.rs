@@ -128,6 +128,17 @@ fn several_leave_what_one_leaves_whatever_ends_the_server() {
 }
 
 #[test]
+fn transactions_that_are_compressed_are_applied_as_others() {
+    for seed in 30..32 {
+        let made = History::random_compressed(seed, 250, true);
+        for workers in [1, 4] {
+            let (there, _) = applied(&made, workers, 3, seed);
+            assert_eq!(there, made.tables, "seed {seed}, {workers} workers");
+        }
+    }
+}
+
+#[test]
 fn what_the_source_says_of_dependencies_is_enough() {
     // Rows of tables with a primary key alone: nobody is in anybody's way but by those.
     for seed in 10..13 {

@@ -63,6 +63,34 @@ pub struct EventRow {
     pub info: String,
 }
 
+/// What was written since the start of the transactions that are compressed, or of those that are not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompressionRow {
+    /// They are, by zstd.
+    pub zstd: bool,
+    /// So many.
+    pub transactions: u64,
+    /// Bytes that were written of their events.
+    pub compressed: u64,
+    /// Bytes that these are before they are compressed.
+    pub uncompressed: u64,
+    /// The first and the last of them.
+    pub ends: [WrittenTransaction; 2],
+}
+
+/// A transaction that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenTransaction {
+    /// What it is called.
+    pub name: String,
+    /// Bytes that were written of its events.
+    pub compressed: u64,
+    /// Bytes that these are before they are compressed.
+    pub uncompressed: u64,
+    /// When it was committed, in microseconds since 1970.
+    pub committed_micros: i64,
+}
+
 /// A replica that is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicaRow {
@@ -130,6 +158,8 @@ pub trait BinaryLog: Send + Sync {
     fn acknowledged(&self, lsn: Lsn) -> Option<Acknowledged<'_>>;
     /// The databases of which changes are kept, and those of which none are, as they are shown.
     fn databases(&self) -> (String, String);
+    /// What compressing transactions comes to.
+    fn compression(&self) -> Vec<CompressionRow>;
     /// The replicas that are connected.
     fn replicas(&self) -> Vec<ReplicaRow>;
 }

@@ -225,3 +225,133 @@ fn what_was_committed_before_a_crash_is_in_the_set_at_once() -> Result<(), Error
     assert!(sizes[0] > at);
     Ok(())
 }
+
+const PAYLOAD: &str = "Transaction_payload";
+
+#[test]
+fn what_is_compressed_is_shown_and_counted() -> Result<(), Error> {
+    let dir = Dir::new("binlog-compressed");
+    let database = open(&dir)?;
+    let c = database.connect()?;
+    let stats = "performance_schema.binary_log_transaction_compression_stats";
+    let counted = format!("SELECT * FROM {stats}");
+    assert!(rows(&c, &counted)?.is_empty());
+    c.execute_batch("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, s TEXT)")?;
+    c.execute("SET GLOBAL binlog_transaction_compression = ON", ())?;
+    // Of sessions that begin from then on.
+    let new = database.connect()?;
+    new.execute("INSERT INTO d.t VALUES (1, REPEAT('x', 9000))", ())?;
+    c.execute("INSERT INTO d.t VALUES (2, 'y')", ())?;
+    let events = rows(&c, "SHOW BINLOG EVENTS")?;
+    let kinds: Vec<String> = events
+        .iter()
+        .map(|r| r.get::<String>("Event_type"))
+        .collect::<Result<_, _>>()?;
+    let transaction = ["Query", "Table_map", "Write_rows", "Xid"];
+    let payload = kinds.iter().position(|k| k == PAYLOAD).expect("a payload");
+    assert_eq!(kinds[payload - 1], "Gtid");
+    assert_eq!(kinds[payload + 1..payload + 5], transaction);
+    assert_eq!(kinds[payload + 5], "Gtid");
+    assert_eq!(kinds[payload + 6..], transaction);
+    let info = events[payload].get::<String>("Info")?;
+    let size = info
+        .strip_prefix("compression='ZSTD', decompressed_size=")
+        .and_then(|s| s.strip_suffix(" bytes"));
+    let size: u64 = size.and_then(|s| s.parse().ok()).expect("a size");
+    assert!((9000..9300).contains(&size), "{info}");
+    let (at, end) = (
+        events[payload].get::<u64>("Pos")?,
+        events[payload].get::<u64>("End_log_pos")?,
+    );
+    assert!(end - at < 300);
+    for e in &events[payload + 1..payload + 5] {
+        // They are nowhere but in it.
+        let places = (e.get::<u64>("Pos")?, e.get::<u64>("End_log_pos")?);
+        assert_eq!(places, (end, end));
+    }
+    assert_eq!(events[payload + 1].get::<String>("Info")?, "BEGIN");
+    // Each counts as a row.
+    let (from, n) = (events[payload - 1].get::<u64>("Pos")?, events.len());
+    let asked = |limit: &str| format!("SHOW BINLOG EVENTS FROM {from} LIMIT {limit}");
+    for (limit, first, rest) in [
+        ("3", payload - 1, 3),
+        ("2, 2", payload + 1, 2),
+        ("4, 3", payload + 3, 3),
+        ("1, 100", payload, n - payload),
+    ] {
+        let some = rows(&c, &asked(limit))?;
+        let infos = |all: &[Row]| -> Result<Vec<String>, Error> {
+            all.iter().map(|r| r.get::<String>("Info")).collect()
+        };
+        assert_eq!(
+            infos(&some)?,
+            infos(&events[first..first + rest])?,
+            "{limit}"
+        );
+    }
+    let amiss = format!("SHOW BINLOG EVENTS FROM {}", at + 1);
+    assert_eq!(code(rows(&c, &amiss)), Some(1220));
+    // What was written: two definitions and a transaction, and one that is compressed.
+    let all = rows(&c, &counted)?;
+    assert_eq!(all.len(), 2);
+    let (zstd, none) = (&all[0], &all[1]);
+    let uuid = text(&c, "SELECT @@server_uuid")?;
+    for (row, how, count, first, last) in [(zstd, "ZSTD", 1, 3, 3), (none, "NONE", 3, 1, 4)] {
+        assert_eq!(row.get::<String>("LOG_TYPE")?, "BINARY");
+        assert_eq!(row.get::<String>("COMPRESSION_TYPE")?, how);
+        assert_eq!(row.get::<u64>("TRANSACTION_COUNTER")?, count);
+        let names = (
+            row.get::<String>("FIRST_TRANSACTION_ID")?,
+            row.get::<String>("LAST_TRANSACTION_ID")?,
+        );
+        assert_eq!(names, (format!("{uuid}:{first}"), format!("{uuid}:{last}")));
+    }
+    assert_eq!(zstd.get::<u64>("UNCOMPRESSED_BYTES_COUNTER")?, size);
+    let small = zstd.get::<u64>("COMPRESSED_BYTES_COUNTER")?;
+    assert!(small > 0 && small < end - at);
+    assert_eq!(zstd.get::<u64>("LAST_TRANSACTION_COMPRESSED_BYTES")?, small);
+    let percent = (100.0 * (1.0 - small as f64 / size as f64)).round() as i64;
+    assert_eq!(zstd.get::<i64>("COMPRESSION_PERCENTAGE")?, percent);
+    assert_eq!(none.get::<i64>("COMPRESSION_PERCENTAGE")?, 0);
+    let now = format!(
+        "SELECT COUNT(*) FROM {stats} WHERE LAST_TRANSACTION_TIMESTAMP > NOW() - INTERVAL 1 HOUR \
+         AND FIRST_TRANSACTION_TIMESTAMP <= LAST_TRANSACTION_TIMESTAMP"
+    );
+    assert_eq!(text(&c, &now)?, "2");
+    Ok(())
+}
+
+#[test]
+fn what_is_compressed_is_the_same_after_a_crash() -> Result<(), Error> {
+    let (dir, crashed) = (Dir::new("binlog-packed"), Dir::new("binlog-packed-2"));
+    let database = open(&dir)?;
+    let c = database.connect()?;
+    c.execute_batch("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, s TEXT)")?;
+    for n in 10..60 {
+        let on = if n % 3 == 0 { "ON" } else { "OFF" };
+        c.execute(&format!("SET binlog_transaction_compression = {on}"), ())?;
+        c.execute(
+            &format!("INSERT INTO d.t VALUES ({n}, REPEAT(UUID(), {n}))"),
+            (),
+        )?;
+    }
+    let end = rows(&c, "SHOW MASTER STATUS")?[0].get::<u64>(1)? as usize;
+    copied(&dir.0, &crashed.0).expect("a copy");
+    let file = |dir: &Dir| std::fs::read(dir.0.join("binlog.000001")).expect("a file");
+    let before = file(&dir);
+    let after = open(&crashed)?;
+    let c = after.connect()?;
+    assert!(!text(&c, "SELECT @@gtid_executed")?.is_empty());
+    // But for the flag of a file in use.
+    let clear = |mut bytes: Vec<u8>| {
+        bytes[21] = 0;
+        bytes.truncate(end);
+        bytes
+    };
+    assert_eq!(before.len(), end);
+    assert!(clear(file(&crashed)) == clear(before));
+    // What a start makes again was not written since.
+    let counted = "SELECT * FROM performance_schema.binary_log_transaction_compression_stats";
+    assert!(rows(&c, counted)?.is_empty());
+    Ok(())
+}

@@ -27,6 +27,8 @@ pub(crate) struct EventBuffer {
     hold: Option<u64>,
     /// It has its end: nothing is to be appended to it.
     whole: bool,
+    /// It is in the form in which it is logged, and not in the one in which it was made.
+    packed: bool,
     facts: Option<Box<dyn Any + Send + Sync>>,
     /// Room in the log for what is not there yet.
     reservation: UndoReservation,
@@ -41,6 +43,7 @@ impl EventBuffer {
             resumed: false,
             hold: None,
             whole: false,
+            packed: false,
             facts: None,
             reservation: UndoReservation::new(log),
         }
@@ -117,6 +120,24 @@ impl EventBuffer {
         !self.whole && !self.is_empty()
     }
 
+    /// All of the group and what was put beside it, where it can still be brought into another form: nothing of it counts that is in the log.
+    #[inline]
+    pub(crate) fn unpacked(&self) -> Option<(&(dyn Any + Send + Sync), &[u8])> {
+        let as_made = !self.whole && !self.packed && !self.resumed && self.at == 0;
+        let facts = self.facts.as_deref().filter(|_| as_made)?;
+        let bytes = self.buf.get(PIECE_HEAD..).filter(|b| !b.is_empty())?;
+        Some((facts, bytes))
+    }
+
+    /// It is these bytes from now on, and its end.
+    pub(crate) fn set_packed(&mut self, bytes: &[u8]) {
+        self.buf = Vec::with_capacity(PIECE_HEAD + bytes.len());
+        self.reservation.clear();
+        self.append(|out| out.extend_from_slice(bytes));
+        self.packed = true;
+        self.hold = None;
+    }
+
     /// What is put beside it, until it is taken.
     pub(crate) fn facts(&mut self) -> &mut Option<Box<dyn Any + Send + Sync>> {
         &mut self.facts
@@ -191,7 +212,7 @@ impl EventBuffer {
         }
         self.buf.clear();
         (self.at, self.logged) = (0, 0);
-        (self.resumed, self.whole) = (false, false);
+        (self.resumed, self.whole, self.packed) = (false, false, false);
         self.hold = None;
         self.facts = None;
         self.reservation.clear();

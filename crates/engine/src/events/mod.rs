@@ -30,6 +30,32 @@ pub trait GroupEnd: Send + Sync {
     /// ([`Session::group_facts`](crate::Session::group_facts)); none, where nothing was, or the transaction was prepared before a start.
     /// It must not wait.
     fn end(&self, facts: Option<Box<dyn Any + Send + Sync>>, wall_us: i64, out: &mut Vec<u8>);
+
+    /// Whether a group of `len` bytes is logged in another form than the one that it was made in, by what was put beside it.
+    fn packs(&self, facts: &(dyn Any + Send + Sync), len: u64) -> bool {
+        let _ = (facts, len);
+        false
+    }
+
+    /// Begins to make that form of a group, which is all of `events`, of a transaction of this number that is about to be committed or prepared at
+    /// `wall_us`. `None`: it stays as it is.
+    fn pack(
+        &self,
+        facts: &(dyn Any + Send + Sync),
+        (txid, wall_us): (u64, i64),
+        events: &[u8],
+    ) -> Option<Box<dyn GroupPack>> {
+        let _ = (facts, txid, wall_us, events);
+        None
+    }
+}
+
+/// A group that is brought into another form, a step at a time, so that others get their turn.
+pub trait GroupPack: Send {
+    /// A step; false: it was the last. It must not wait.
+    fn step(&mut self) -> bool;
+    /// The group in that form, without its end; `None`: it stays as it is.
+    fn finish(self: Box<Self>) -> Option<Vec<u8>>;
 }
 
 /// What the engine knows of groups and their readers.
@@ -68,6 +94,22 @@ impl EventLog {
         if let Some(end) = self.end.get() {
             end.end(facts, wall_us, out);
         }
+    }
+
+    /// See [`GroupEnd::packs`].
+    #[inline]
+    pub(crate) fn packs(&self, facts: &(dyn Any + Send + Sync), len: u64) -> bool {
+        self.end.get().is_some_and(|e| e.packs(facts, len))
+    }
+
+    /// See [`GroupEnd::pack`].
+    pub(crate) fn pack(
+        &self,
+        facts: &(dyn Any + Send + Sync),
+        when: (u64, i64),
+        events: &[u8],
+    ) -> Option<Box<dyn GroupPack>> {
+        self.end.get()?.pack(facts, when, events)
     }
 
     /// The oldest position that readers still need.

@@ -54,6 +54,7 @@ impl Session {
             return Ok(Committing { end });
         }
         self.begin_commit().await?;
+        self.pack_events().await;
         self.log_most_events().await?;
         self.wait_admission().await?;
         let end = self
@@ -74,6 +75,9 @@ impl Session {
             return None;
         }
         self.engine.log.admit(Purpose::Undo).ok()?;
+        if !self.pack_events_now() {
+            return None;
+        }
         let end = self.record_commit().ok()?;
         Some(Committing { end })
     }

@@ -2,12 +2,16 @@
 
 use super::Session;
 use crate::error;
+use crate::events::GroupPack;
 use crate::events::buffer::{HELD_MAX, PIECE_MAX};
 use base::Lsn;
 use pager::{OpError, Pins, Purpose, RecordKind};
 use std::any::Any;
 use types::SqlError;
 use types::error::codes;
+
+/// Bytes of events that are brought into another form without giving way.
+const PACKED_AT_ONCE: usize = 16 << 10;
 
 impl Session {
     /// Appends to the transaction's events what `fill` appends to what it is given; the transaction is begun where there is none. What is there
@@ -140,6 +144,64 @@ impl Session {
     #[inline]
     pub(super) fn has_few_events(&self) -> bool {
         self.events.held() <= PIECE_MAX
+    }
+
+    /// Whether the events are to be brought into another form.
+    #[inline]
+    fn packs_events(&self) -> bool {
+        let unpacked = self.events.unpacked();
+        unpacked.is_some_and(|(facts, b)| self.engine.events.packs(facts, b.len() as u64))
+    }
+
+    fn begin_pack(&self) -> Option<Box<dyn GroupPack>> {
+        let (facts, bytes) = self.events.unpacked()?;
+        let now = self.engine.environment().clock.wall_us();
+        self.engine.events.pack(facts, (self.txid.0, now), bytes)
+    }
+
+    /// Brings the events into the form in which they are logged, as the transaction is about to end, and nothing but the log can keep it from that.
+    #[inline]
+    pub(super) async fn pack_events(&mut self) {
+        if self.packs_events() {
+            // In a box, as it is rare.
+            Box::pin(self.pack_events_in_steps()).await;
+        }
+    }
+
+    async fn pack_events_in_steps(&mut self) {
+        let Some(mut pack) = self.begin_pack() else {
+            return;
+        };
+        let spawn = self.engine.environment().spawn.clone();
+        if self.events.held() > PACKED_AT_ONCE {
+            base::environment::leave(&*spawn).await;
+        }
+        while pack.step() {
+            base::environment::yield_now(&*spawn).await;
+        }
+        self.packed(pack);
+    }
+
+    /// The same without giving way; false where that may take long.
+    #[inline]
+    pub(super) fn pack_events_now(&mut self) -> bool {
+        if !self.packs_events() {
+            return true;
+        }
+        if self.events.held() > PACKED_AT_ONCE {
+            return false;
+        }
+        if let Some(mut pack) = self.begin_pack() {
+            while pack.step() {}
+            self.packed(pack);
+        }
+        true
+    }
+
+    fn packed(&mut self, pack: Box<dyn GroupPack>) {
+        if let Some(bytes) = pack.finish() {
+            self.events.set_packed(&bytes);
+        }
     }
 
     /// Logs events until so few are left; whatever it takes, as the transaction is about to end.

@@ -62,6 +62,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.begin_commit().await?;
         self.need_txid();
+        self.pack_events().await;
         self.log_most_events().await?;
         self.wait_admission().await?;
         let end = self

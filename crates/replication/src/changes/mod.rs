@@ -8,19 +8,22 @@
 //! |---|---|
 //! | [`mapped`] | a table as its events have it, kept beside its definition |
 //! | [`keys`] | what a transaction has changed, as hashes of keys |
+//! | [`pack`] | a transaction's events as one, compressed |
 //! | [`statement`] | events of statements |
 //!
 //! What it never does: wait, or keep anything of a transaction that its session does not lose with it.
 
 mod keys;
 mod mapped;
+mod pack;
 mod statement;
 
 use crate::group::{End, put_item};
-use engine::{GroupEnd, Session, Table};
+use engine::{GroupEnd, GroupPack, Session, Table};
 use keys::Keys;
 use mapped::Mapped;
-use sql::context::change_log::{ChangeLog, RowImage, Told};
+use pack::Pack;
+use sql::context::change_log::{ChangeLog, Compression, RowImage, Told};
 use std::any::Any;
 use std::sync::Arc;
 use types::gtid::Origin;
@@ -73,6 +76,8 @@ struct Transaction {
     asked: u64,
     /// The rows' event that was appended last.
     rows: Option<Open>,
+    /// All of it is to be compressed, so: it has nothing but rows, and not too many of them.
+    compression: Option<Compression>,
 }
 
 /// A rows' event.
@@ -115,6 +120,22 @@ impl GroupEnd for Ending {
             ..End::of(wall_us as u64, origin)
         };
         end.put(out);
+    }
+
+    fn packs(&self, facts: &(dyn Any + Send + Sync), len: u64) -> bool {
+        let transaction = facts.downcast_ref::<Transaction>();
+        transaction.is_some_and(|t| t.compression.is_some()) && len <= pack::MOST
+    }
+
+    fn pack(
+        &self,
+        facts: &(dyn Any + Send + Sync),
+        when: (u64, i64),
+        events: &[u8],
+    ) -> Option<Box<dyn GroupPack>> {
+        let transaction = facts.downcast_ref::<Transaction>()?;
+        let pack = Pack::begin(transaction.compression?, transaction.origin, when, events)?;
+        Some(Box::new(pack))
     }
 }
 
@@ -167,6 +188,7 @@ impl ChangeLog for Changes {
     fn nothing(&self, s: &mut Session, told: &Told<'_>) {
         let mut transaction = transaction_of(s);
         (transaction.origin, transaction.asked) = (told.origin(), told.asked());
+        transaction.compression = None;
         statement::begin(s, told);
         *s.group_facts() = Some(transaction);
     }
@@ -204,6 +226,7 @@ impl ChangeLog for Changes {
         let mut transaction = transaction_of(s);
         (transaction.origin, transaction.asked) = (told.origin(), told.asked());
         transaction.keys.forget();
+        transaction.compression = None;
         statement::begin(s, told);
         if kept {
             statement::made(s, told, database);
@@ -232,7 +255,22 @@ fn end_statement(s: &mut Session, t: &mut Transaction) {
         let patched = s.patch_events(open.start + BODY_AT + FLAGS_AT, &flags.to_le_bytes());
         debug_assert!(patched, "it was held");
     }
-    s.hold_events(u64::MAX);
+    hold(s, t, u64::MAX);
+}
+
+/// What comes from `offset` on may still be patched; what is to be compressed is held as a whole, until it is too much.
+fn hold(s: &mut Session, t: &mut Transaction, offset: u64) {
+    t.compression.take_if(|_| s.events_len() > pack::MOST);
+    s.hold_events(match t.compression {
+        Some(_) => 0,
+        None => offset,
+    });
+}
+
+/// Begins a transaction of rows.
+fn begin(s: &mut Session, t: &mut Transaction, told: &Told<'_>) {
+    t.compression = told.compression();
+    statement::begin(s, told);
 }
 
 /// Appends a row to the rows' event that is open, or to one of its own.
@@ -254,7 +292,7 @@ fn row(
     let len = s.events_len();
     t.rows.take_if(|open| open.end != len);
     if len == 0 {
-        statement::begin(s, told);
+        begin(s, t, told);
     }
     let same_table = t.rows.as_ref().is_some_and(|o| o.table == mapped.map.id);
     if !same_table {
@@ -299,7 +337,7 @@ fn row(
                 put_front(mapped.map.id, flags, of_first, after, out);
             });
         });
-        s.hold_events(start);
+        hold(s, t, start);
         t.rows = Some(Open {
             start,
             end: s.events_len(),

@@ -23,6 +23,7 @@ use wire::binlog::control::{Rotate, Transaction};
 use wire::binlog::format::Format;
 use wire::binlog::frame::{Checksum, put_event};
 use wire::binlog::header::{self, Header, flag, kind};
+use wire::binlog::payload::Payload;
 use wire::write::Put;
 
 /// The position of a file's first event.
@@ -41,8 +42,23 @@ pub struct Made {
     pub gtid: Option<Gtid>,
     /// Bytes of all its events.
     pub length: u64,
+    /// What its own events came to.
+    pub sizes: Sizes,
+    /// When it was committed here, in microseconds since 1970.
+    pub committed_micros: u64,
     /// Who waits to hear its name; 0: nobody.
     pub asked: u64,
+}
+
+/// Bytes of a transaction's own events, without the one in front that names it, and without checksums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sizes {
+    /// They are in one that has them compressed.
+    pub compressed: bool,
+    /// What is in the file; of those that are compressed, what they were compressed to.
+    pub written: u64,
+    /// What they are before they are compressed.
+    pub plain: u64,
 }
 
 /// Appends the events of one group to `out`: what `state` said it was, behind what it says is there. The state is then that behind the group.
@@ -68,6 +84,7 @@ pub struct Measure {
     checksum: Checksum,
     parts: Parts,
     length: u64,
+    sizes: Sizes,
     last: u32,
     end: Option<End>,
 }
@@ -77,6 +94,7 @@ pub struct Measure {
 pub struct Measured {
     /// Bytes of its own events.
     length: u64,
+    sizes: Sizes,
     end: End,
     /// The time of its last event.
     last: u32,
@@ -89,6 +107,7 @@ impl Measure {
             checksum,
             parts: Parts::default(),
             length: 0,
+            sizes: Sizes::default(),
             last: 0,
             end: None,
         }
@@ -103,6 +122,7 @@ impl Measure {
             checksum,
             parts,
             length,
+            sizes,
             last,
             end,
         } = self;
@@ -111,6 +131,16 @@ impl Measure {
             Next::Item(item) => {
                 *length += (header::LEN + item.body.len() + checksum.len()) as u64;
                 *last = item.timestamp;
+                if item.kind == kind::TRANSACTION_PAYLOAD {
+                    let payload = Payload::read(item.body)?;
+                    sizes.compressed = true;
+                    sizes.written += payload.bytes.len() as u64;
+                    sizes.plain += payload.uncompressed;
+                } else {
+                    let plain = (header::LEN + item.body.len()) as u64;
+                    sizes.written += plain;
+                    sizes.plain += plain;
+                }
                 Ok(())
             }
             Next::End(e) => {
@@ -128,6 +158,7 @@ impl Measure {
         match self.end {
             Some(end) if self.parts.is_whole() => Ok(Measured {
                 length: self.length,
+                sizes: self.sizes,
                 end,
                 last: self.last,
             }),
@@ -144,9 +175,12 @@ pub struct Making {
     gtid: Option<Gtid>,
     /// Bytes of all its events.
     length: u64,
+    sizes: Sizes,
+    committed_micros: u64,
     asked: u64,
     txid: u64,
-    statement: bool,
+    /// An XID is added at its end.
+    adds_xid: bool,
     /// The time of its first and last event.
     seconds: u32,
     /// The time of the last of its own.
@@ -186,10 +220,15 @@ impl Making {
             place.server_id = end.server_id;
         }
         let checksum = place.checksum;
-        let xid_len = match end.statement {
-            true => 0,
-            false => (header::LEN + XID_LEN + checksum.len()) as u64,
-        };
+        // What is compressed has it among its events.
+        let adds_xid = !end.statement && !group.sizes.compressed;
+        let (mut sizes, mut xid_len) = (group.sizes, 0);
+        if adds_xid {
+            let plain = (header::LEN + XID_LEN) as u64;
+            sizes.written += plain;
+            sizes.plain += plain;
+            xid_len = plain + checksum.len() as u64;
+        }
         transaction.length = whole_length(&transaction, group.length + xid_len, checksum);
         let seconds = (original_micros / SECOND) as u32;
         let front = match gtid {
@@ -203,9 +242,11 @@ impl Making {
             place,
             gtid,
             length: transaction.length,
+            sizes,
+            committed_micros: end.committed_micros,
             asked: end.asked,
             txid,
-            statement: end.statement,
+            adds_xid,
             seconds,
             last: group.last,
         }
@@ -232,7 +273,7 @@ impl Making {
     /// # Errors
     /// [`ProtocolError::Malformed`]: it is not what was measured.
     pub fn finish(mut self, state: &mut State, out: &mut Vec<u8>) -> Result<Made, ProtocolError> {
-        if !self.statement {
+        if self.adds_xid {
             let txid = self.txid;
             self.place
                 .event((kind::XID, 0, self.seconds), out, |b| b.put_u64(txid));
@@ -248,6 +289,8 @@ impl Making {
         Ok(Made {
             gtid: self.gtid,
             length: self.length,
+            sizes: self.sizes,
+            committed_micros: self.committed_micros,
             asked: self.asked,
         })
     }

@@ -312,3 +312,54 @@ fn a_state_is_read_back_and_damage_is_found() {
         assert!(State::decode(&bytes[..at]).is_err(), "{at}");
     }
 }
+
+#[test]
+fn what_is_compressed_stays_as_it_is() {
+    for checksum in [Checksum::Crc32, Checksum::None] {
+        let (mut state, mut out) = started(Settings {
+            checksum,
+            ..settings()
+        });
+        let payload = Payload {
+            compression: wire::binlog::payload::Compression::Zstd,
+            uncompressed: 1234,
+            bytes: b"whatever it is",
+        };
+        let mut body = Vec::new();
+        payload.write(&mut body);
+        let mut bytes = Vec::new();
+        put_item(kind::TRANSACTION_PAYLOAD, 0, 9, &mut bytes, |out| {
+            out.extend_from_slice(&body);
+        });
+        end(7_000_000).put(&mut bytes);
+        let made = put_group(&mut state, &bytes, 70, &mut out).unwrap();
+        let sizes = Sizes {
+            compressed: true,
+            written: 14,
+            plain: 1234,
+        };
+        assert_eq!((made.sizes, made.committed_micros), (sizes, 7_000_000));
+        let plain = group(&[b"BEGIN", b"rows"], &end(8_000_000));
+        let made = put_group(&mut state, &plain, 71, &mut out).unwrap();
+        // Without checksums, and with the XID.
+        let plain = 3 * header::LEN as u64 + 5 + 4 + 8;
+        let sizes = Sizes {
+            compressed: false,
+            written: plain,
+            plain,
+        };
+        assert_eq!(made.sizes, sizes);
+        assert_eq!(state.position as usize, out.len());
+        let all = events(&out, checksum);
+        let kinds: Vec<u8> = all.iter().map(|e| e.header.kind).collect();
+        use kind::*;
+        let whole = [GTID, TRANSACTION_PAYLOAD, GTID, QUERY, QUERY, XID];
+        assert_eq!(kinds[2..], whole);
+        assert_eq!(all[3].body, body);
+        assert_eq!(all[3].header.server_id, 11);
+        let t = Transaction::read(all[2].body, false).unwrap();
+        let lengths = all[2].bytes.len() + all[3].bytes.len();
+        assert_eq!(t.length as usize, lengths);
+        assert!(!t.statements);
+    }
+}

@@ -336,8 +336,8 @@ impl Applier<'_> {
     /// The events of a compressed transaction, one behind the other as they come out of it.
     async fn payload(&mut self, body: &[u8], end: &LogPlace) -> Result<(), Stopped> {
         let most = self.shared.variable("replica_max_allowed_packet") as usize;
-        let mut events = super::payload::Events::of(body, most)?;
-        while let Some((header, body)) = events.next()? {
+        let mut events = crate::payload::Events::of(body, most)?;
+        while let Some((header, body)) = events.next_event()? {
             if header.kind == kind::TRANSACTION_PAYLOAD {
                 return Err(wire::ProtocolError::Malformed.into());
             }

@@ -20,7 +20,7 @@
 //! | `catalog` | whether a change of definitions took place |
 //! | `filter` | what is left out, and what is done in another database |
 //! | `convert` | columns of the source as columns here |
-//! | `statement`, `payload`, `row_events`, `applier` | from the queue to tables; `stopped`: why not |
+//! | `statement`, `row_events`, `applier` | from the queue to tables; `stopped`: why not |
 //! | `binlog_statement` | events of rows that a client has from a binary log |
 //! | `run` | the applier's thread: alone, or at the head of several |
 //! | `begin`, `kinds` | what is looked at before a transaction begins; what events and errors are |
@@ -44,7 +44,6 @@ mod leader;
 mod link;
 mod loads;
 pub mod outside;
-mod payload;
 mod place;
 pub mod prepare;
 mod queue;

@@ -2,6 +2,7 @@
 //!
 //! What it never does: show what a crash could take.
 
+use super::compression::Counted;
 use crate::derive::Settings;
 use crate::files::store::{LogFile, Store};
 use crate::semi_sync::{Place, SemiSync};
@@ -70,6 +71,7 @@ pub struct Feed {
     view: Mutex<View>,
     asked: Mutex<Asked>,
     moved: Event,
+    compression: Counted,
     semi_sync: Arc<SemiSync>,
 }
 
@@ -89,8 +91,14 @@ impl Feed {
             }),
             asked: Mutex::default(),
             moved: Event::new(),
+            compression: Counted::default(),
             semi_sync,
         }
+    }
+
+    /// What compressing transactions comes to.
+    pub fn compression(&self) -> &Counted {
+        &self.compression
     }
 
     /// Looks.

@@ -2,11 +2,13 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`compression`] | what compressing transactions comes to |
 //! | [`feed`] | what is shown |
 //! | `worker` | the task that makes files |
 //!
 //! What it never does: make anybody wait who has not asked.
 
+pub mod compression;
 pub mod feed;
 mod worker;
 

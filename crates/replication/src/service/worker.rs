@@ -225,6 +225,12 @@ impl<S: GroupSource> Worker<S> {
                 Some(ended.map_err(|e| e.to_string())?)
             }
         };
+        // What was there before the start is none of what was written since.
+        if let Some(made) = &made
+            && self.start.is_none()
+        {
+            self.feed.compression().add(made);
+        }
         if let Some(made) = made
             && made.asked != 0
             && let Some(gtid) = made.gtid

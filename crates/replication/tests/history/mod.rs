@@ -18,7 +18,9 @@ use sql::{Instance, InstanceOptions, Session};
 use sql_expr::vars::GlobalVars;
 use types::gtid::Sid;
 use types::{SqlError, Value};
-use wire::binlog::frame::Checksum;
+use wire::binlog::frame::{Checksum, Event};
+use wire::binlog::header::{Header, kind};
+use wire::binlog::payload::{Compression, Payload};
 
 /// A file of the binary log, and what its source had in the end.
 pub struct Made {
@@ -126,7 +128,10 @@ impl History {
             let last = history.clients.len() - 1;
             history.run(last, "USE d");
         }
-        watch(&history.running);
+        // One alone waits for nobody.
+        if sessions > 1 {
+            watch(&history.running);
+        }
         history
     }
 
@@ -155,6 +160,11 @@ impl History {
     pub fn file(&mut self) -> Vec<u8> {
         self.run(0, "CREATE DATABASE the_end");
         self.read(u64::MAX)
+    }
+
+    /// The same again, where [`file`](Self::file) was asked before: groups of more bytes than that are read in parts.
+    pub fn file_in_parts(&mut self, whole_max: u64) -> Vec<u8> {
+        self.read(whole_max)
     }
 
     /// The file, of which groups of more bytes than that are read in parts.
@@ -221,6 +231,15 @@ impl History {
 
     /// So many random transactions of four sessions, also of tables that are [`RICH`]; with those, definitions are changed as well.
     pub fn random(seed: u64, transactions: usize, rich: bool) -> Made {
+        History::random_of(seed, transactions, rich, false)
+    }
+
+    /// The same, of which some are compressed.
+    pub fn random_compressed(seed: u64, transactions: usize, rich: bool) -> Made {
+        History::random_of(seed, transactions, rich, true)
+    }
+
+    fn random_of(seed: u64, transactions: usize, rich: bool, compressed: bool) -> Made {
         let all = [PLAIN, RICH].concat();
         let tables = if rich { &all[..] } else { PLAIN };
         let mut history = History::new(tables, 4);
@@ -229,6 +248,16 @@ impl History {
         let mut done = 0;
         while done < transactions {
             let client = r.below(4) as usize;
+            if compressed && !open[client] && r.one_in(4) {
+                let (on, level) = (r.below(2), 1 + r.below(22));
+                history.run(
+                    client,
+                    &format!(
+                        "SET binlog_transaction_compression = {on}, \
+                         binlog_transaction_compression_level_zstd = {level}"
+                    ),
+                );
+            }
             let sql = match r.below(10) {
                 0..=2 if !open[client] => {
                     open[client] = true;
@@ -280,6 +309,40 @@ impl History {
         }
         all
     }
+}
+
+/// The events of a file, those that are compressed taken out, each of which has to be as they are there: no checksum, no position. Which transactions
+/// are compressed is said by their events of this kind, which stay in front.
+pub fn unpacked(file: &[u8]) -> Vec<(Header, Vec<u8>)> {
+    let (mut at, mut all) = (4, Vec::new());
+    while at < file.len() {
+        let e = Event::read(&file[at..], Checksum::Crc32).expect("an event");
+        at += e.bytes.len();
+        assert_eq!(e.header.next_position as usize, at);
+        all.push((e.header, e.body.to_vec()));
+        if e.header.kind != kind::TRANSACTION_PAYLOAD {
+            continue;
+        }
+        let payload = Payload::read(e.body).expect("a payload");
+        assert_eq!(payload.compression, Compression::Zstd);
+        let plain = zstd::decode_all(payload.bytes).expect("a frame");
+        assert_eq!(payload.uncompressed, plain.len() as u64);
+        let from = all.len();
+        let mut rest = &plain[..];
+        while !rest.is_empty() {
+            let e = Event::read(rest, Checksum::None).expect("an event");
+            rest = &rest[e.bytes.len()..];
+            assert_eq!((e.header.next_position, e.header.server_id), (0, 1));
+            all.push((e.header, e.body.to_vec()));
+        }
+        let kinds: Vec<u8> = all[from..].iter().map(|(h, _)| h.kind).collect();
+        assert_eq!(kinds[..2], [kind::QUERY, kind::TABLE_MAP]);
+        assert_eq!(
+            kinds.iter().position(|k| *k == kind::XID),
+            Some(kinds.len() - 1)
+        );
+    }
+    all
 }
 
 fn definition(r: &mut SplitMix64) -> String {

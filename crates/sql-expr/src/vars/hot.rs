@@ -47,6 +47,8 @@ pub struct SessionHot {
     pub row_image: u8,
     /// `binlog_rows_query_log_events`.
     pub rows_query: bool,
+    /// `binlog_transaction_compression`.
+    pub transaction_compression: bool,
     /// `sql_notes`.
     pub sql_notes: bool,
     /// `sql_auto_is_null`.
@@ -112,6 +114,7 @@ impl Default for SessionHot {
             log_bin: true,
             row_image: 2,
             rows_query: false,
+            transaction_compression: false,
             sql_notes: true,
             auto_is_null: false,
             auto_increment_increment: 1,
@@ -163,6 +166,7 @@ impl SessionHot {
             "sql_log_bin" => self.log_bin = n != 0,
             "binlog_row_image" => self.row_image = n as u8,
             "binlog_rows_query_log_events" => self.rows_query = n != 0,
+            "binlog_transaction_compression" => self.transaction_compression = n != 0,
             "sql_notes" => self.sql_notes = n != 0,
             "sql_auto_is_null" => self.auto_is_null = n != 0,
             "auto_increment_increment" => self.auto_increment_increment = n,

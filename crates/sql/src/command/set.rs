@@ -23,6 +23,12 @@ const TRACKED: &[&str] = &[
     "character_set_connection",
 ];
 
+/// Variables of which a session's own value is the same for all of a transaction.
+const UNTIL_COMMIT: &[&str] = &[
+    "binlog_transaction_compression",
+    "binlog_transaction_compression_level_zstd",
+];
+
 /// The value of an item of SET, computed.
 enum Computed {
     /// For a user variable.
@@ -103,6 +109,11 @@ impl Session {
                 }
                 if name.eq_ignore_ascii_case("session_track_gtids") {
                     self.check_outside_transaction("session_track_gtids")?;
+                }
+                if matches!(scope, None | Some(VarScope::Session))
+                    && UNTIL_COMMIT.iter().any(|v| name.eq_ignore_ascii_case(v))
+                {
+                    self.check_not_within(name)?;
                 }
                 if name.eq_ignore_ascii_case("gtid_mode") && *scope == Some(VarScope::Global) {
                     self.check_gtid_mode(input)?;

@@ -100,12 +100,21 @@ impl Session {
     /// # Errors
     /// 1766, 3138.
     pub(crate) fn check_outside_transaction(&self, variable: &str) -> Result<(), SqlError> {
-        if self.engine.in_transaction() || self.xa.is_some() {
-            return Err(SqlError::not_settable_in_transaction(variable));
-        }
+        self.check_not_within(variable)?;
         match self.owned_name() {
             Some(owned) => Err(SqlError::variable_while_owning_gtid(variable, &owned)),
             None => Ok(()),
+        }
+    }
+
+    /// Of a variable that has one value for all of a transaction.
+    ///
+    /// # Errors
+    /// 1766.
+    pub(crate) fn check_not_within(&self, variable: &str) -> Result<(), SqlError> {
+        match self.engine.in_transaction() || self.xa.is_some() {
+            true => Err(SqlError::not_settable_in_transaction(variable)),
+            false => Ok(()),
         }
     }
 

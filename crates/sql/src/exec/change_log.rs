@@ -72,6 +72,15 @@ pub enum RowImage {
     Full,
 }
 
+/// How a transaction's events are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compression {
+    /// The level of zstd, 1 to 22.
+    pub level: i32,
+    /// The number of this server, which stands in the events that are compressed.
+    pub server_id: u32,
+}
+
 /// A statement, as the change log is told of it.
 #[derive(Clone, Copy)]
 pub struct Told<'a> {
@@ -152,6 +161,19 @@ impl<'a> Told<'a> {
     /// When it began, in microseconds since 1970.
     pub fn now_micros(&self) -> i64 {
         self.now_micros
+    }
+
+    /// How the transaction's events are compressed, where they are (`binlog_transaction_compression`). It does not change within a transaction.
+    #[inline]
+    pub fn compression(&self) -> Option<Compression> {
+        let on = self.vars.hot().transaction_compression;
+        on.then(|| {
+            let number = |name| self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
+            Compression {
+                level: number("binlog_transaction_compression_level_zstd") as i32,
+                server_id: number("server_id") as u32,
+            }
+        })
     }
 
     /// `binlog_row_image`.

@@ -6,6 +6,7 @@
 
 mod accounts;
 mod columns;
+mod compression;
 mod constraints;
 mod empty;
 mod foreign_keys;
@@ -57,6 +58,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[1], locks::PERFORMANCE_SPECS),
         (SCHEMAS[1], metadata_locks::PERFORMANCE_SPECS),
         (SCHEMAS[1], replica::SPECS),
+        (SCHEMAS[1], compression::SPECS),
         ("sys", locks::SYS_SPECS),
         ("mysql", empty::MYSQL_SPECS),
         ("mysql", keys::MYSQL_SPECS),

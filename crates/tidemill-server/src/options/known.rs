@@ -119,6 +119,8 @@ const VARIABLES: &[(&str, Argument)] = &[
     ("binlog_row_image", Required),
     ("binlog_row_metadata", Required),
     ("binlog_rows_query_log_events", Switch),
+    ("binlog_transaction_compression", Switch),
+    ("binlog_transaction_compression_level_zstd", Required),
     ("binlog_transaction_dependency_history_size", Required),
     ("block_encryption_mode", Required),
     ("completion_type", Required),

@@ -17,7 +17,7 @@ enum Source<'a> {
 }
 
 /// The events.
-pub(super) struct Events<'a> {
+pub struct Events<'a> {
     source: Source<'a>,
     largest: usize,
 }
@@ -47,7 +47,7 @@ impl<'a> Events<'a> {
     ///
     /// # Errors
     /// [`ProtocolError::Malformed`]: what comes out is no event, or ends within one; [`ProtocolError::PacketTooLarge`].
-    pub fn next(&mut self) -> Result<Option<(Header, Vec<u8>)>, ProtocolError> {
+    pub fn next_event(&mut self) -> Result<Option<(Header, Vec<u8>)>, ProtocolError> {
         let front = self.next_bytes(header::LEN)?;
         if front.is_empty() {
             return Ok(None);
@@ -118,9 +118,9 @@ mod tests {
             let body = body(compressed);
             let mut events = Events::of(&body, 100).unwrap();
             for n in 0..3u8 {
-                assert_eq!(events.next().unwrap().unwrap().1, [n]);
+                assert_eq!(events.next_event().unwrap().unwrap().1, [n]);
             }
-            assert!(events.next().unwrap().is_none());
+            assert!(events.next_event().unwrap().is_none());
         }
     }
 
@@ -128,7 +128,7 @@ mod tests {
     fn what_is_too_large_or_cut_is_refused() {
         let whole = body(false);
         assert!(matches!(
-            Events::of(&whole, 0).unwrap().next(),
+            Events::of(&whole, 0).unwrap().next_event(),
             Err(ProtocolError::PacketTooLarge)
         ));
         for compressed in [true, false] {
@@ -141,7 +141,7 @@ mod tests {
                         continue;
                     };
                     let mut n = 0;
-                    while let Ok(Some(_)) = events.next() {
+                    while let Ok(Some(_)) = events.next_event() {
                         n += 1;
                         assert!(n < 10);
                     }
