@@ -128,8 +128,9 @@ impl<'o> Series<'o> {
     fn new(options: &'o Options, dir: &Path) -> Outcome<Series<'o>> {
         let mut rng = Rng::new(options.seed);
         let mut own = |more: &[&str]| {
-            // Small files, so that there are many of them.
-            let size = 4096 << rng.below(10);
+            // Small files, so that there are many of them; sysbench would fill thousands.
+            let least = if options.sysbench { 1 << 20 } else { 4096 };
+            let size = least << rng.below(10);
             let mut all = vec![format!("max-binlog-size={size}")];
             let some = [
                 "binlog-rows-query-log-events=ON",
