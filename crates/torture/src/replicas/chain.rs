@@ -15,7 +15,7 @@ const ACCOUNT: &str = "repl";
 const PASSWORD: &str = "secret";
 
 /// Seconds for a replica to apply what it has not yet.
-const CATCH_UP: u64 = 120;
+const CATCH_UP: u64 = 600;
 
 /// A server of the chain.
 pub struct Node {
