@@ -274,6 +274,22 @@ impl Cluster {
         }
     }
 
+    /// A server follows nobody any more. Somebody who had its replica rest may start it in between: then it is stopped again.
+    pub fn end_following(&mut self, host: Host) -> Result<(), String> {
+        const MUST_STOP: u16 = 3081;
+        const RESET: &str = "RESET REPLICA ALL";
+        for _ in 0..10 {
+            self.must(host, "STOP REPLICA")?;
+            match self.run(host, RESET)? {
+                Some(Ok(_)) => return Ok(()),
+                Some(Err(e)) if e.code == MUST_STOP => {}
+                Some(Err(e)) => return Err(format!("s{host}: {RESET}: {} {}", e.code, e.message)),
+                None => return Err(format!("s{host} is gone: {RESET}")),
+            }
+        }
+        Err(format!("s{host} is started again and again"))
+    }
+
     /// A server follows the source.
     pub fn follow(&mut self, host: Host) -> Result<(), String> {
         let retry = 1 + self.rng.below(2);

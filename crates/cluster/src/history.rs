@@ -245,9 +245,8 @@ impl Cluster {
         self.source = replicas[best];
         let new = self.source;
         self.say(|| format!("s{new} is promoted"));
+        self.end_following(new)?;
         for sql in [
-            "STOP REPLICA",
-            "RESET REPLICA ALL",
             "SET GLOBAL rpl_semi_sync_source_enabled = ON",
             "SET GLOBAL super_read_only = OFF",
             "SET GLOBAL read_only = OFF",
