@@ -153,6 +153,15 @@ impl Setup {
         }
     }
 
+    /// With a binary log that is synced at each commit, and GTIDs; `number` is its `server_id`.
+    pub fn binary_log(self, number: u32) -> Setup {
+        self.option(&format!("server-id={number}"))
+            .option("log-bin=binlog")
+            .option("sync-binlog=1")
+            .option_of(Kind::Tidemill, "gtid-mode=ON")
+            .option_of(Kind::Tidemill, "enforce-gtid-consistency=ON")
+    }
+
     /// The server may have so many files open.
     pub fn files(mut self, most: u64) -> Setup {
         self.files = Some(most);

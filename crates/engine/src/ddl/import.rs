@@ -209,13 +209,13 @@ impl Session {
     }
 }
 
-/// Refuses where another table refers to this one.
 /// A table that everybody knows.
 fn base_table(engine: &Engine, schema: &str, name: &str) -> Result<Arc<Table>, SqlError> {
     let found = engine.catalog().base_table(schema, name);
     found.ok_or_else(|| SqlError::no_such_table(schema, name))
 }
 
+/// Refuses where another table refers to this one.
 fn refuse_parent(catalog: &Catalog, def: &TableDef) -> Result<(), SqlError> {
     for child in catalog.children_of(&def.schema, &def.name) {
         if (&child.def.schema, &child.def.name) == (&def.schema, &def.name) {

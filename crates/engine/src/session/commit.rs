@@ -10,7 +10,7 @@ use types::SqlError;
 
 /// A commit whose record is in the log and may not be as durable yet as innodb_flush_log_at_trx_commit asks: nobody may be
 /// told of it before [`Session::wait_durable`], or [`Engine::wait_durable`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[must_use]
 pub struct Committing {
     end: Lsn,

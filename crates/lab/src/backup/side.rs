@@ -214,11 +214,7 @@ fn settings(setup: Setup, options: &Options) -> Setup {
         .option("innodb-flush-log-at-trx-commit=1")
         .redo_capacity(&format!("{LOG_MIB}M"))
         .option("max-connections=1000")
-        .option("server-id=1")
-        .option("log-bin=binlog")
-        .option("sync-binlog=1")
-        .option_of(Kind::Tidemill, "gtid-mode=ON")
-        .option_of(Kind::Tidemill, "enforce-gtid-consistency=ON")
+        .binary_log(1)
 }
 
 /// Where loaded directories are.

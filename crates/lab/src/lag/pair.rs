@@ -27,16 +27,12 @@ pub struct Cores<'a> {
 fn setup(kind: Kind, dir: &Path, number: u32, cores: &str) -> Outcome<Setup> {
     std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let mut setup = Setup::new(kind, dir)?
-        .option(&format!("server-id={number}"))
+        .binary_log(number)
         .option("innodb-buffer-pool-size=1G")
         .redo_capacity("2G")
         .option("innodb-flush-log-at-trx-commit=1")
         .option("max-connections=1000")
-        .option("log-bin=binlog")
-        .option_of(Kind::Tidemill, "gtid-mode=ON")
-        .option_of(Kind::Tidemill, "enforce-gtid-consistency=ON")
         .option_of(Kind::MariaDb, "log-slave-updates")
-        .option_of(Kind::MariaDb, "sync-binlog=1")
         .option_of(Kind::MariaDb, "binlog-format=ROW")
         .option_of(Kind::MariaDb, "slave-parallel-threads=4")
         .option_of(Kind::MariaDb, "slave-parallel-mode=optimistic");

@@ -71,7 +71,7 @@ impl Desk {
     }
 }
 
-/// What the leader sleeps for.
+/// What the leader waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Want {
     /// A worker who has nothing.
@@ -103,7 +103,7 @@ struct Inner {
 }
 
 impl Inner {
-    /// Whether the leader sleeps for something that there may be now.
+    /// Whether the leader waits for something that there may be now.
     fn may_wake_leader(&self) -> bool {
         self.want.is_some_and(|want| match want {
             Want::Free => self.desks.iter().any(|d| d.job.is_none()),
@@ -201,8 +201,8 @@ impl Crew {
         self.ring_all();
     }
 
-    /// Sleeps once for something.
-    fn sleep<'c>(&'c self, mut c: MutexGuard<'c, Inner>, want: Want) -> MutexGuard<'c, Inner> {
+    /// Waits for the leader's bell, which rings where there may be what it wants.
+    fn wait_bell<'c>(&'c self, mut c: MutexGuard<'c, Inner>, want: Want) -> MutexGuard<'c, Inner> {
         c.want = Some(want);
         c = self.leader.wait(c);
         c.want = None;
@@ -227,7 +227,7 @@ impl Crew {
             if let Some(i) = c.desks.iter().position(|d| d.job.is_none()) {
                 return Some(i);
             }
-            c = self.sleep(c, Want::Free);
+            c = self.wait_bell(c, Want::Free);
         }
     }
 
@@ -235,7 +235,7 @@ impl Crew {
     pub fn wait_free_of(&self, worker: usize) -> bool {
         let mut c = self.lock();
         while !c.ended && c.desks[worker].job.is_some() {
-            c = self.sleep(c, Want::FreeOf(worker));
+            c = self.wait_bell(c, Want::FreeOf(worker));
         }
         !c.ended
     }
@@ -244,7 +244,7 @@ impl Crew {
     pub fn wait_idle(&self) -> bool {
         let mut c = self.lock();
         while !c.ended && c.desks.iter().any(|d| d.job.is_some()) {
-            c = self.sleep(c, Want::Idle);
+            c = self.wait_bell(c, Want::Idle);
         }
         !c.ended
     }
@@ -253,7 +253,7 @@ impl Crew {
     pub fn wait_done(&self, number: u64) -> bool {
         let mut c = self.lock();
         while !c.ended && c.done < number {
-            c = self.sleep(c, Want::Done(number));
+            c = self.wait_bell(c, Want::Done(number));
         }
         !c.ended
     }
@@ -291,7 +291,7 @@ impl Crew {
                 continue;
             }
             self.ring(worker);
-            c = self.sleep(c, Want::Room);
+            c = self.wait_bell(c, Want::Room);
         }
         c.bytes += size;
         let desk = &mut c.desks[worker];

@@ -119,10 +119,10 @@ fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), St
     let settler = Settler::default();
     let outcome = thread::scope(|scope| {
         let _end = End(&crew, &settler);
-        let settle = || {
-            if let Err(e) = settler.run(shared) {
-                worker::unsettled(shared, &crew, e);
-            }
+        let settle = || match catch_unwind(AssertUnwindSafe(|| settler.run(shared))) {
+            Ok(Ok(())) => {}
+            Ok(Err(e)) => worker::unsettled(shared, &crew, e),
+            Err(_) => worker::fell(shared, &crew),
         };
         let name = "replica-settler".to_owned();
         let spawned = thread::Builder::new()
@@ -132,6 +132,7 @@ fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), St
             return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES).into());
         }
         let mut threads = Vec::with_capacity(workers);
+        let mut all_there = true;
         for i in 0..workers {
             let (crew, settler) = (&crew, &settler);
             let work = move || {
@@ -144,13 +145,13 @@ fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), St
             let spawned = thread::Builder::new().name(name).spawn_scoped(scope, work);
             match spawned {
                 Ok(thread) => threads.push(thread),
-                Err(_) => {
-                    crew.end();
-                    return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES).into());
-                }
+                Err(_) => all_there = false,
             }
         }
-        let outcome = Leader::new(shared, &crew, place).lead();
+        let outcome = match all_there {
+            true => Leader::new(shared, &crew, place).lead(),
+            false => Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES).into()),
+        };
         // Who has a transaction finishes it, and what they have committed becomes durable.
         crew.close();
         for thread in threads {

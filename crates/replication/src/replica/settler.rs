@@ -5,8 +5,6 @@
 //!
 //! What it never does: say of a place that is not durable that it is applied, or go back to one.
 
-use std::sync::Arc;
-
 use base::block_on;
 use base::lock::{Condvar, Mutex};
 use engine::Committing;
@@ -37,8 +35,8 @@ struct Inner {
     waiting: Vec<Recorded>,
     /// No more will come.
     closed: bool,
-    /// What is said of the log cannot be believed: nobody waits any more.
-    failed: bool,
+    /// The settler is gone: nobody waits for room any more.
+    gone: bool,
 }
 
 /// See the module.
@@ -55,7 +53,7 @@ impl Settler {
     /// Takes over a commit. Each comes behind those before it: in its turn, or with all before it done.
     pub fn hand_over(&self, recorded: Recorded) {
         let mut s = self.inner.lock();
-        while s.waiting.len() >= MOST && !s.failed {
+        while s.waiting.len() >= MOST && !s.gone {
             s = self.room.wait(s);
         }
         s.waiting.push(recorded);
@@ -77,6 +75,8 @@ impl Settler {
     /// # Errors
     /// 1180: the log cannot be written.
     pub fn run(&self, shared: &Shared) -> Result<(), SqlError> {
+        // However it ends, also by a fault of its own.
+        let _gone = Gone(self);
         loop {
             let batch = {
                 let mut s = self.inner.lock();
@@ -89,29 +89,35 @@ impl Settler {
                 return Ok(());
             }
             self.room.notify_all();
-            if let Err(e) = block_on(settle_all(shared, batch)) {
-                self.inner.lock().failed = true;
-                self.room.notify_all();
-                return Err(e);
-            }
+            block_on(settle_all(shared, batch))?;
         }
     }
 }
 
+/// Lets go who waits for room.
+struct Gone<'s>(&'s Settler);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        self.0.inner.lock().gone = true;
+        self.0.room.notify_all();
+    }
+}
+
 async fn settle_all(shared: &Shared, batch: Vec<Recorded>) -> Result<(), SqlError> {
-    let engine = Arc::clone(shared.instance.engine());
-    let mut last: Option<Recorded> = None;
+    let engine = shared.instance.engine();
+    let mut last: Option<(u64, Place, u32)> = None;
     // From the last on, whose sync is that of all.
-    for mut recorded in batch.into_iter().rev() {
-        let committing = std::mem::take(&mut recorded.committing);
-        engine.wait_durable(committing).await?;
-        if last.as_ref().is_none_or(|l| l.number < recorded.number) {
-            last = Some(recorded);
+    for recorded in batch.into_iter().rev() {
+        engine.wait_durable(recorded.committing).await?;
+        // Two workers may have handed theirs over the other way round.
+        if last.as_ref().is_none_or(|l| l.0 < recorded.number) {
+            last = Some((recorded.number, recorded.place, recorded.began));
         }
     }
-    if let Some(last) = last {
-        let end = last.place.log.clone();
-        shared.is_at(last.number, last.place, last.began);
+    if let Some((number, place, began)) = last {
+        let end = place.log.clone();
+        shared.is_at(number, place, began);
         shared.acknowledge(&end).await?;
     }
     Ok(())

@@ -47,16 +47,12 @@ impl Node {
         let dir = dir.join(name);
         std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
         let mut setup = Setup::new(kind, &dir)?
-            .option(&format!("server-id={number}"))
+            .binary_log(number)
             .option("innodb-buffer-pool-size=64M")
             .redo_capacity("96M")
             .option("innodb-lock-wait-timeout=2")
             .option("max-allowed-packet=64M")
-            .option("log-bin=binlog")
-            .option_of(Kind::Tidemill, "gtid-mode=ON")
-            .option_of(Kind::Tidemill, "enforce-gtid-consistency=ON")
             .option_of(Kind::MariaDb, "log-slave-updates")
-            .option_of(Kind::MariaDb, "sync-binlog=1")
             .option_of(Kind::MariaDb, "binlog-checksum=CRC32")
             .option_of(Kind::MariaDb, "character-set-server=utf8mb4")
             .option_of(Kind::MariaDb, "collation-server=utf8mb4_general_ci");
