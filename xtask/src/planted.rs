@@ -209,6 +209,10 @@ pub const BINLOG: &[(&str, &str)] = &[
         "files::tests::what_was_shown_stays_whatever_else_is_done",
     ),
     (
+        "state-behind-files-that-are-not-synced",
+        "files::tests::the_same_bytes_after_a_cut_at_every_operation",
+    ),
+    (
         "semi-sync-acknowledged-before-durable",
         "replica::acknowledgement::tests::what_is_not_durable_is_not_acknowledged",
     ),

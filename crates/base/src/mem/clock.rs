@@ -27,6 +27,13 @@ impl ManualClock {
     }
 }
 
+impl ManualClock {
+    /// Whether somebody is to be woken at some time.
+    pub fn is_waited_for(&self) -> bool {
+        !self.state.lock().1.is_empty()
+    }
+}
+
 impl Clock for ManualClock {
     fn now_us(&self) -> u64 {
         self.state.lock().0

@@ -6,9 +6,11 @@
 //! |---|---|
 //! | [`names`] | what they are called |
 //! | [`read`] | events out of them |
-//! | [`store`] | they are made, appended to, cut after a crash, removed |
+//! | [`store`] | they are opened, appended to, cut after a crash, removed |
+//! | `next` | one ends and the next begins |
 
 pub mod names;
+mod next;
 pub mod read;
 pub mod store;
 

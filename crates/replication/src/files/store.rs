@@ -1,13 +1,14 @@
 //! The files on the disk: appended to, synced from time to time, cut after a crash.
 //!
 //! What is behind the last durable [`State`] may be lost or half there after a crash: it is cut off, and the same groups make the same bytes.
-//! What others than groups have brought about (another file, other settings, a purge) is durable before anything behind it is shown.
+//! What others than groups have brought about (FLUSH, other settings, a purge) is durable before anything behind it is shown. A file that is
+//! full is no such thing: the same groups fill it again, so the next one is begun without a sync.
 //!
 //! Each step that fails can be tried again: nothing is forgotten before it was written.
 //!
 //! What it never does: write in front of what a durable state says is there, but for the flag of a file in use.
 
-use super::names::{LAST_NUMBER, Names};
+use super::names::Names;
 use super::read::{Head, read_head};
 use crate::derive::{self, FLAGS_AT, Made, Making, Measure, Settings, State, state::Phase};
 use base::Lsn;
@@ -29,25 +30,30 @@ pub struct LogFile {
 
 /// The files.
 pub struct Store {
-    disk: Arc<dyn Disk>,
-    names: Names,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) names: Names,
     /// All of them, the last one being written.
-    list: Vec<LogFile>,
-    file: Arc<dyn File>,
+    pub(super) list: Vec<LogFile>,
+    pub(super) file: Arc<dyn File>,
     /// Behind all that was put in.
-    state: State,
+    pub(super) state: State,
     /// What was put in and is not written.
-    pending: Vec<u8>,
+    pub(super) pending: Vec<u8>,
     /// Where that begins: what is before is in the file.
-    written: u64,
+    pub(super) written: u64,
     /// Bytes of the file that are durable, with the state behind them.
-    durable: u64,
+    pub(super) durable: u64,
+    /// Files before it of which something is not durable, and how many bytes they have that are not.
+    pub(super) ended: Vec<Arc<dyn File>>,
+    pub(super) ended_bytes: u64,
+    /// Bytes of the index; what was appended to it is durable when [`ended`](Self::ended) is empty.
+    pub(super) index_len: u64,
     /// What the first file says was before it.
     before_first: GtidSet,
     began: bool,
 }
 
-fn damaged(what: &Path, why: &str) -> io::Error {
+pub(super) fn damaged(what: &Path, why: &str) -> io::Error {
     let text = format!("{}: {why}", what.display());
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
@@ -70,7 +76,7 @@ fn read_all(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Puts a small file in the place of the one before: after a crash it is either of them.
-fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension(match path.extension().and_then(|e| e.to_str()) {
         Some(e) => format!("{e}.new"),
         None => "beside".to_owned(),
@@ -147,6 +153,9 @@ impl Store {
         let mut store = Store {
             durable: state.position,
             written: state.position,
+            ended: Vec::new(),
+            ended_bytes: 0,
+            index_len: 0,
             file,
             disk,
             names,
@@ -174,7 +183,8 @@ impl Store {
                 store.began = true;
             }
         }
-        store.write_index()?;
+        let numbers: Vec<u32> = store.list.iter().map(|f| f.number).collect();
+        store.write_index(&numbers)?;
         store.read_first()?;
         Ok(store)
     }
@@ -230,7 +240,12 @@ impl Store {
 
     /// Bytes that a crash would take.
     pub fn unsynced(&self) -> u64 {
-        self.state.position - self.durable
+        self.ended_bytes + self.state.position - self.durable
+    }
+
+    /// Files that have ended, and that a crash would take something of.
+    pub fn unsynced_files(&self) -> usize {
+        self.ended.len()
     }
 
     /// Bytes that were put in and not written.
@@ -253,21 +268,20 @@ impl Store {
         self.state.resume = self.state.resume.max(resume);
     }
 
-    /// The number of the first file that has something since `seconds`: of each file that was ended, the next one's beginning says when.
+    /// The number of the first file that has something since `seconds`: of each file that was ended, the next one's beginning says when. It
+    /// is asked at each new file, so it looks at the oldest ones only.
     ///
     /// # Errors
     /// What the disk answers; `InvalidData`: a file is damaged.
     pub fn first_since(&self, seconds: u32) -> io::Result<u32> {
-        let mut first = self.state.file;
-        for f in self.list.iter().rev().skip(1) {
-            let path = self.names.path(first);
+        for pair in self.list.windows(2) {
+            let path = self.names.path(pair[1].number);
             let file = self.disk.open(&path, OpenMode::Buffered, false)?;
-            if read_head(&*file)?.began < seconds {
-                break;
+            if read_head(&*file)?.began >= seconds {
+                return Ok(pair[0].number);
             }
-            first = f.number;
         }
-        Ok(first)
+        Ok(self.state.file)
     }
 
     /// Puts a group in that was committed at `lsn`; the log is then read from `resume` on. `None`: it was there.
@@ -359,7 +373,7 @@ impl Store {
         Ok(())
     }
 
-    fn show(&mut self) {
+    pub(super) fn show(&mut self) {
         if let Some(last) = self.list.last_mut() {
             last.size = self.state.position;
         }
@@ -374,110 +388,14 @@ impl Store {
         self.file
             .sync_now()
             .map_err(base::environment::lost_by_sync)?;
+        self.sync_ended()?;
         self.write_state(&self.state)?;
         self.durable = self.state.position;
         Ok(())
     }
 
-    fn write_state(&self, state: &State) -> io::Result<()> {
+    pub(super) fn write_state(&self, state: &State) -> io::Result<()> {
         replace(&*self.disk, &self.names.state(), &state.encode())
-    }
-
-    fn write_index(&self) -> io::Result<()> {
-        let text = self.names.write_index(self.list.iter().map(|f| f.number));
-        replace(&*self.disk, self.names.index(), text.as_bytes())
-    }
-
-    /// Ends the file, and begins the next. `created`: as for [`derive::put_head`].
-    ///
-    /// # Errors
-    /// What the disk answers. It can be tried again.
-    pub fn rotate(&mut self, created: u32) -> io::Result<()> {
-        if !base::mutant!("rest-of-a-file-in-the-next") {
-            self.flush()?;
-        }
-        let mut ended = self.state.clone();
-        let mut out = Vec::new();
-        derive::put_rotate(&mut ended, &self.names.name(self.state.file + 1), &mut out);
-        self.file.write_now(&out, self.state.position)?;
-        if base::mutant!("shown-before-durable")
-            && let Some(last) = self.list.last_mut()
-        {
-            last.size = ended.position;
-        }
-        self.close_file()?;
-        self.begin_next(ended, created)
-    }
-
-    /// Clears the flag of a file in use, and syncs.
-    fn close_file(&self) -> io::Result<()> {
-        self.file.write_now(&[0], FLAGS_AT)?;
-        self.file
-            .sync_now()
-            .map_err(base::environment::lost_by_sync)
-    }
-
-    /// Begins the next file behind one that has ended.
-    fn next_file(&mut self, created: u32) -> io::Result<()> {
-        self.begin_next(self.state.clone(), created)
-    }
-
-    fn begin_next(&mut self, ended: State, created: u32) -> io::Result<()> {
-        let size = ended.position;
-        let mut state = ended;
-        if state.file >= LAST_NUMBER {
-            return Err(damaged(self.names.dir(), "no number of a file is left"));
-        }
-        state.file += 1;
-        state.phase = Phase::Open;
-        let mut head = Vec::new();
-        derive::put_head(&mut state, created, &mut head);
-        let path = self.names.path(state.file);
-        let file = self.disk.open(&path, OpenMode::Buffered, true)?;
-        file.truncate(0)?;
-        file.write_now(&head, 0)?;
-        file.sync_now().map_err(base::environment::lost_by_sync)?;
-        self.disk.sync_dir(self.names.dir())?;
-        let numbers = self.list.iter().map(|f| f.number).chain([state.file]);
-        let text = self.names.write_index(numbers);
-        replace(&*self.disk, self.names.index(), text.as_bytes())?;
-        if self.list.is_empty() {
-            state.first = state.file;
-        }
-        self.write_state(&state)?;
-        // From here on it is there.
-        if let Some(last) = self.list.last_mut() {
-            last.size = last.size.max(size);
-        }
-        self.list.push(LogFile {
-            number: state.file,
-            size: state.position,
-        });
-        self.file = file;
-        self.durable = state.position;
-        self.written = state.position;
-        self.state = state;
-        Ok(())
-    }
-
-    /// Ends the last file: the server stops.
-    ///
-    /// # Errors
-    /// What the disk answers.
-    pub fn stop(&mut self, now: u32) -> io::Result<()> {
-        self.flush()?;
-        let mut stopped = self.state.clone();
-        let mut out = Vec::new();
-        derive::put_stop(&mut stopped, now, &mut out);
-        stopped.phase = Phase::Stopped;
-        self.file.write_now(&out, self.state.position)?;
-        self.close_file()?;
-        self.write_state(&stopped)?;
-        self.state = stopped;
-        self.durable = self.state.position;
-        self.written = self.durable;
-        self.show();
-        Ok(())
     }
 
     /// From here on other settings are in force. A file has one kind of checksum: where that changes, the next file is begun.
@@ -533,8 +451,7 @@ impl Store {
         }
         self.disk.sync_dir(self.names.dir())?;
         let kept = self.list.iter().map(|f| f.number).filter(|n| *n >= first);
-        let text = self.names.write_index(kept);
-        replace(&*self.disk, self.names.index(), text.as_bytes())?;
+        self.write_index(&kept.collect::<Vec<_>>())?;
         self.list.retain(|f| f.number >= first);
         self.read_first()
     }
@@ -554,8 +471,9 @@ impl Store {
         for f in &self.list {
             remove_if_there(&*self.disk, &self.names.path(f.number))?;
         }
-        replace(&*self.disk, self.names.index(), b"")?;
+        self.write_index(&[])?;
         self.list.clear();
+        (self.ended_bytes, self.ended) = (0, Vec::new());
         self.begin_next(state, 0)?;
         self.read_first()
     }

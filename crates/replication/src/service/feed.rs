@@ -9,7 +9,9 @@ use crate::semi_sync::{Place, SemiSync};
 use base::lock::Mutex;
 use base::{Event, Lsn};
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use types::gtid::{Gtid, GtidSet};
 
 /// How the worker is.
@@ -52,6 +54,18 @@ impl View {
         Some((self.files[at].size, at + 1 < self.files.len()))
     }
 
+    /// Takes over the files that are there now. Those that had ended before are as they were, so thousands of them cost nothing at each step.
+    fn follow(&mut self, files: &[LogFile]) {
+        let known = self.files.len();
+        let same = files.first().map(|f| f.number) == self.files.first().map(|f| f.number);
+        if same && known <= files.len() && known > 0 {
+            self.files.truncate(known - 1);
+            self.files.extend_from_slice(&files[known - 1..]);
+        } else {
+            self.files = files.to_vec();
+        }
+    }
+
     /// The number of the file behind this one.
     pub fn behind(&self, number: u32) -> Option<u32> {
         let at = self.files.partition_point(|f| f.number <= number);
@@ -71,6 +85,8 @@ pub struct Feed {
     view: Mutex<View>,
     asked: Mutex<Asked>,
     moved: Event,
+    /// Somebody has begun to wait.
+    wanted: Event,
     compression: Counted,
     semi_sync: Arc<SemiSync>,
 }
@@ -91,6 +107,7 @@ impl Feed {
             }),
             asked: Mutex::default(),
             moved: Event::new(),
+            wanted: Event::new(),
             compression: Counted::default(),
             semi_sync,
         }
@@ -108,7 +125,27 @@ impl Feed {
 
     /// Waits until `ready` gives something; it is asked whenever something has changed.
     pub async fn wait_for<R>(&self, mut ready: impl FnMut(&View) -> Option<R>) -> R {
-        self.moved.wait_for(|| self.with(&mut ready)).await
+        poll_fn(|cx| {
+            if let Some(r) = self.with(&mut ready) {
+                return Poll::Ready(r);
+            }
+            self.moved.park(cx);
+            match self.with(&mut ready) {
+                Some(r) => Poll::Ready(r),
+                None => {
+                    // The worker may rest where nobody waits.
+                    self.wanted.fire();
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Whether somebody waits. It is noticed later too by a task that is woken then.
+    pub(super) fn is_wanted(&self, cx: &Context<'_>) -> bool {
+        self.wanted.park(cx);
+        self.moved.has_waiters()
     }
 
     /// From now on the names of transactions that carry the number that is given here are kept. `now`: microseconds since 1970.
@@ -154,13 +191,10 @@ impl Feed {
         {
             let mut v = self.view.lock();
             v.read = v.read.max(read);
-            let list = store.list();
-            if all || v.files.len() != list.len() {
-                v.files = list.to_vec();
+            v.follow(store.list());
+            if all {
                 v.purged = store.purged();
                 v.settings = store.state().settings.clone();
-            } else if let (Some(shown), Some(is)) = (v.files.last_mut(), list.last()) {
-                *shown = *is;
             }
             v.executed.clone_from(&store.state().executed);
             v.done = store.done();

@@ -1,11 +1,12 @@
 //! The task that makes files, fed with groups from memory.
 
+use super::worker::REST;
 use super::*;
 use crate::derive::tests::{end, group, settings};
 use crate::source::{Group, Items, Next, NextPart, PartReader, ReadParts};
 use base::block_on;
 use base::lock::Mutex;
-use base::mem::{MemDisk, environment};
+use base::mem::{ManualClock, MemDisk, environment};
 use std::collections::VecDeque;
 use std::path::Path;
 use types::gtid::Gtid;
@@ -117,7 +118,10 @@ impl GroupSource for Source {
 }
 
 fn start(disk: &Arc<MemDisk>, log: &Arc<Log>) -> Arc<BinaryLog> {
-    let environment = environment(disk.clone());
+    start_in(&environment(disk.clone()), log)
+}
+
+fn start_in(environment: &Environment, log: &Arc<Log>) -> Arc<BinaryLog> {
     let options = OpenLog {
         names: Names::new(Path::new("/d"), "binlog", "").unwrap(),
         settings: settings(),
@@ -125,11 +129,11 @@ fn start(disk: &Arc<MemDisk>, log: &Arc<Log>) -> Arc<BinaryLog> {
         log_end: Lsn(*log.end.lock()),
         expire: Arc::new(|| 0),
     };
-    let opened = BinaryLog::open(&environment, options).unwrap();
+    let opened = BinaryLog::open(environment, options).unwrap();
     let binary_log = opened.log.clone();
     let at = opened.resume;
     let log = log.clone();
-    opened.begin(&environment, Source { log, at });
+    opened.begin(environment, Source { log, at });
     binary_log
 }
 
@@ -225,6 +229,41 @@ fn files_are_begun_anew_and_removed() {
     assert_eq!((shown.epoch, numbers(&binary_log)), (1, vec![1]));
     log.close();
     block_on(binary_log.wait_end());
+}
+
+/// While nobody waits, what is committed wakes nobody; who begins to wait needs no clock.
+#[test]
+fn what_nobody_waits_for_is_taken_together() {
+    let (disk, log) = (Arc::new(MemDisk::default()), Arc::<Log>::default());
+    let clock = Arc::new(ManualClock::default());
+    let environment = Environment {
+        clock: clock.clone(),
+        ..environment(disk)
+    };
+    let binary_log = start_in(&environment, &log);
+    let executed = || binary_log.feed.with(|v| v.executed.len());
+    for n in 0..100 {
+        let done = 3 * n;
+        log.commit(b"brought by the clock");
+        while executed() == done {
+            clock.advance(REST);
+            std::thread::yield_now();
+        }
+        while !clock.is_waited_for() {
+            std::thread::yield_now();
+        }
+        // Now it rests.
+        log.commit(b"one");
+        let lsn = log.commit(b"two");
+        for _ in 0..100 {
+            std::thread::yield_now();
+        }
+        assert_eq!(executed(), done + 1, "it was woken");
+        block_on(binary_log.wait_read(Lsn(lsn.0 + 1))).unwrap();
+        assert_eq!(executed(), done + 3);
+    }
+    log.close();
+    assert_eq!(block_on(binary_log.wait_end()), Health::Ended);
 }
 
 #[test]

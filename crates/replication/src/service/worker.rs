@@ -13,18 +13,23 @@ use base::{Clock, Event, Lsn};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use types::gtid::GtidSet;
 
 /// So many bytes of a file are made durable at a time.
 const SYNC_EVERY: u64 = 16 << 20;
 /// So much of the log is kept before the files are made durable, however little they have got.
 const LOG_KEPT: u64 = 64 << 20;
+/// Files that were filled before they are made durable.
+const FILES_AT_ONCE: usize = 64;
 /// Bytes of events that are written at a time.
 const WRITE_AT: usize = 1 << 20;
 /// Where the system is short of something, it is tried again after so many microseconds.
 const AGAIN: u64 = 1_000_000;
+/// Where nobody waits for events, what comes within so many microseconds is taken together.
+pub(super) const REST: u64 = 10_000;
 const SECOND: i64 = 1_000_000;
 
 /// What a statement wants of the files.
@@ -88,6 +93,11 @@ impl Wishes {
             Some(first) if first.behind <= position => queue.pop_front(),
             _ => None,
         }
+    }
+
+    fn are_there(&self, cx: &Context<'_>) -> bool {
+        self.asked.park(cx);
+        !self.queue.lock().is_empty()
     }
 
     fn answer(&self, asked: &Asked, r: Result<(), String>) {
@@ -174,6 +184,7 @@ impl<S: GroupSource> Worker<S> {
                 Turn::Idle => {
                     idle = true;
                     self.pause().await?;
+                    self.rest().await;
                 }
                 Turn::End => {
                     self.pause().await?;
@@ -211,6 +222,20 @@ impl<S: GroupSource> Worker<S> {
         .await
     }
 
+    /// A while in which what is committed wakes nobody here: each sync of the log would, and take a core from those who commit. It ends at
+    /// once when somebody waits for events, or wants something. On a server where nothing is committed, there is one rest and then none.
+    async fn rest(&mut self) {
+        let at = self.clock.now_us() + REST;
+        let mut over = pin!(deadline(&*self.clock, at));
+        poll_fn(|cx| {
+            if self.wishes.are_there(cx) || self.feed.is_wanted(cx) {
+                return Poll::Ready(());
+            }
+            over.as_mut().poll(cx)
+        })
+        .await;
+    }
+
     async fn group(&mut self, g: Group) -> Result<(), String> {
         self.past_start(g.commit).await?;
         let made = match g.items {
@@ -239,8 +264,12 @@ impl<S: GroupSource> Worker<S> {
         }
         self.ends = self.end();
         if self.store.is_full() {
-            self.next_file(0).await?;
-        } else if self.store.unsynced() >= SYNC_EVERY {
+            self.again(Store::fill_next).await?;
+            self.expire().await?;
+            self.feed
+                .show(&self.store, self.store.done(), self.ends, true);
+        }
+        if self.store.unsynced() >= SYNC_EVERY || self.store.unsynced_files() >= FILES_AT_ONCE {
             self.sync().await?;
         } else if self.store.unwritten() >= WRITE_AT {
             self.write(false).await?;
