@@ -68,7 +68,16 @@ impl Event {
     }
 
     /// Waits until `ready` gives a value; it is asked before parking and after each firing.
-    pub async fn wait_for<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
+    pub async fn wait_for<T>(&self, ready: impl FnMut() -> Option<T>) -> T {
+        self.wait(ready, || {}).await
+    }
+
+    /// As [`wait_for`](Event::wait_for), and fires `begun` when it waits: for who puts work off while nobody [waits](Event::has_waiters).
+    pub async fn wait_and_tell<T>(&self, begun: &Event, ready: impl FnMut() -> Option<T>) -> T {
+        self.wait(ready, || begun.fire()).await
+    }
+
+    async fn wait<T>(&self, mut ready: impl FnMut() -> Option<T>, begun: impl Fn()) -> T {
         poll_fn(|cx| {
             if let Some(v) = ready() {
                 return Poll::Ready(v);
@@ -76,7 +85,10 @@ impl Event {
             self.park(cx);
             match ready() {
                 Some(v) => Poll::Ready(v),
-                None => Poll::Pending,
+                None => {
+                    begun();
+                    Poll::Pending
+                }
             }
         })
         .await

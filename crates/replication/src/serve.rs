@@ -300,7 +300,8 @@ async fn wait_for_events(
     let feed = log.log.feed();
     loop {
         let reply = {
-            let more = feed.wait_for(|v| dump.has_more(v).then_some(()));
+            let urgent = dump.is_acknowledged();
+            let more = feed.wait_for_events(urgent, |v| dump.has_more(v).then_some(()));
             let mut more = pin!(more);
             let mut client = pin!(peer.packet(beat));
             let woken = poll_fn(|cx| {

@@ -9,7 +9,7 @@ pub use shortage::{Shortage, is_full, lost_by_sync, shortage};
 
 use std::future::{Future, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -35,6 +35,16 @@ pub async fn deadline(clock: &dyn Clock, at_us: u64) {
         }
         clock.wake_at(at_us, cx.waker().clone());
         Poll::Pending
+    })
+    .await
+}
+
+/// Puts work off for so many microseconds, or until `wanted`, which parks where it is to be woken.
+pub async fn rest(clock: &dyn Clock, us: u64, mut wanted: impl FnMut(&mut Context<'_>) -> bool) {
+    let mut over = pin!(deadline(clock, clock.now_us() + us));
+    poll_fn(|cx| match wanted(cx) {
+        true => Poll::Ready(()),
+        false => over.as_mut().poll(cx),
     })
     .await
 }

@@ -382,7 +382,8 @@ impl Replica for ReplicaServer {
                 let target = target.min(s.recorded_number);
                 (s.applied_number >= target || !s.applier_runs).then_some(())
             };
-            self.shared.applied.wait_for(there).await;
+            let applied = &self.shared.applied;
+            applied.wait_and_tell(&self.shared.hurry, there).await;
             Ok(Vec::new())
         })
     }

@@ -1,13 +1,18 @@
 //! The settler: waits until what the workers have committed is durable, and says then that it is applied. A worker goes on meanwhile: nobody is told of
 //! his commits by him, and the sync of one is that of all before it.
 //!
+//! While nobody waits, it lets commits come together, so that they have one sync: statements that ask for the place wait, and a source that
+//! wants its commits acknowledged.
+//!
 //! Where a crash comes first, the rows are gone and the place with them: the source is asked for both again.
 //!
 //! What it never does: say of a place that is not durable that it is applied, or go back to one.
 
 use base::block_on;
+use base::environment::rest;
 use base::lock::{Condvar, Mutex};
 use engine::Committing;
+use std::task::Context;
 use types::SqlError;
 
 use super::place::Place;
@@ -15,6 +20,9 @@ use super::state::Shared;
 
 /// Commits that may wait: then the workers wait as well.
 const MOST: usize = 1024;
+
+/// While nobody waits, so many microseconds are between two syncs.
+const REST: u64 = 2_000;
 
 /// A commit whose record is in the log.
 #[derive(Debug)]
@@ -90,6 +98,8 @@ impl Settler {
             }
             self.room.notify_all();
             block_on(settle_all(shared, batch))?;
+            // It ends by itself: whoever closes the settler waits no longer than this.
+            block_on(let_come(shared));
         }
     }
 }
@@ -102,6 +112,18 @@ impl Drop for Gone<'_> {
         self.0.inner.lock().gone = true;
         self.0.room.notify_all();
     }
+}
+
+/// A while, unless somebody waits.
+async fn let_come(shared: &Shared) {
+    if shared.acknowledgements.is_on() {
+        return;
+    }
+    let wanted = |cx: &mut Context<'_>| {
+        shared.hurry.park(cx);
+        shared.applied.has_waiters()
+    };
+    rest(shared.instance.clock(), REST, wanted).await;
 }
 
 async fn settle_all(shared: &Shared, batch: Vec<Recorded>) -> Result<(), SqlError> {

@@ -86,6 +86,8 @@ pub(super) struct Shared {
     pub ended: Event,
     /// More is applied than before, or nothing more will be.
     pub applied: Event,
+    /// Somebody has begun to wait for that.
+    pub hurry: Event,
 }
 
 impl State {
@@ -140,6 +142,7 @@ impl Shared {
             state: Mutex::new(State::default()),
             ended: Event::new(),
             applied: Event::new(),
+            hurry: Event::new(),
         }
     }
 

@@ -9,9 +9,8 @@ use crate::semi_sync::{Place, SemiSync};
 use base::lock::Mutex;
 use base::{Event, Lsn};
 use std::collections::HashMap;
-use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Context;
 use types::gtid::{Gtid, GtidSet};
 
 /// How the worker is.
@@ -84,7 +83,10 @@ struct Asked {
 pub struct Feed {
     view: Mutex<View>,
     asked: Mutex<Asked>,
+    /// What is shown has changed: for those who hold somebody up meanwhile.
     moved: Event,
+    /// The same for those who do not: dumps whose replica acknowledges nothing.
+    moved_for_dumps: Event,
     /// Somebody has begun to wait.
     wanted: Event,
     compression: Counted,
@@ -107,6 +109,7 @@ impl Feed {
             }),
             asked: Mutex::default(),
             moved: Event::new(),
+            moved_for_dumps: Event::new(),
             wanted: Event::new(),
             compression: Counted::default(),
             semi_sync,
@@ -124,28 +127,38 @@ impl Feed {
     }
 
     /// Waits until `ready` gives something; it is asked whenever something has changed.
-    pub async fn wait_for<R>(&self, mut ready: impl FnMut(&View) -> Option<R>) -> R {
-        poll_fn(|cx| {
-            if let Some(r) = self.with(&mut ready) {
-                return Poll::Ready(r);
-            }
-            self.moved.park(cx);
-            match self.with(&mut ready) {
-                Some(r) => Poll::Ready(r),
-                None => {
-                    // The worker may rest where nobody waits.
-                    self.wanted.fire();
-                    Poll::Pending
-                }
-            }
-        })
-        .await
+    pub async fn wait_for<R>(&self, ready: impl FnMut(&View) -> Option<R>) -> R {
+        self.wait_on(&self.moved, ready).await
     }
 
-    /// Whether somebody waits. It is noticed later too by a task that is woken then.
+    /// The same for a dump, which can take together what comes within a moment; `urgent`: commits wait for what its replica says.
+    pub async fn wait_for_events<R>(
+        &self,
+        urgent: bool,
+        ready: impl FnMut(&View) -> Option<R>,
+    ) -> R {
+        let event = match urgent {
+            true => &self.moved,
+            false => &self.moved_for_dumps,
+        };
+        self.wait_on(event, ready).await
+    }
+
+    async fn wait_on<R>(&self, event: &Event, mut ready: impl FnMut(&View) -> Option<R>) -> R {
+        let ready = || self.with(&mut ready);
+        event.wait_and_tell(&self.wanted, ready).await
+    }
+
+    /// Whether somebody waits that holds somebody up. It is noticed later too by a task that is woken then.
     pub(super) fn is_wanted(&self, cx: &Context<'_>) -> bool {
         self.wanted.park(cx);
         self.moved.has_waiters()
+    }
+
+    /// Whether a dump waits; likewise.
+    pub(super) fn is_wanted_by_dumps(&self, cx: &Context<'_>) -> bool {
+        self.wanted.park(cx);
+        self.moved_for_dumps.has_waiters()
     }
 
     /// From now on the names of transactions that carry the number that is given here are kept. `now`: microseconds since 1970.
@@ -182,6 +195,7 @@ impl Feed {
     /// Wakes all who wait, to look again at what is theirs.
     pub fn wake(&self) {
         self.moved.fire();
+        self.moved_for_dumps.fire();
     }
 
     /// Shows what the store has by now, of which the last transaction ends at `ends`. `all`: more than the last file's end may have changed.
@@ -199,7 +213,7 @@ impl Feed {
             v.executed.clone_from(&store.state().executed);
             v.done = store.done();
         }
-        self.moved.fire();
+        self.wake();
     }
 
     /// Says of all positions that they mean nothing any more.
@@ -210,6 +224,6 @@ impl Feed {
 
     pub(super) fn set_health(&self, health: Health) {
         self.view.lock().health = health;
-        self.moved.fire();
+        self.wake();
     }
 }

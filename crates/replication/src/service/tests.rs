@@ -1,6 +1,7 @@
 //! The task that makes files, fed with groups from memory.
 
-use super::worker::REST;
+use super::feed::View;
+use super::worker::{REST, REST_OF_DUMPS};
 use super::*;
 use crate::derive::tests::{end, group, settings};
 use crate::source::{Group, Items, Next, NextPart, PartReader, ReadParts};
@@ -9,6 +10,7 @@ use base::lock::Mutex;
 use base::mem::{ManualClock, MemDisk, environment};
 use std::collections::VecDeque;
 use std::path::Path;
+use std::task::{Context, Waker};
 use types::gtid::Gtid;
 use wire::binlog::frame::{Checksum, Event};
 
@@ -261,6 +263,46 @@ fn what_nobody_waits_for_is_taken_together() {
         assert_eq!(executed(), done + 1, "it was woken");
         block_on(binary_log.wait_read(Lsn(lsn.0 + 1))).unwrap();
         assert_eq!(executed(), done + 3);
+    }
+    log.close();
+    assert_eq!(block_on(binary_log.wait_end()), Health::Ended);
+}
+
+/// A dump gets what comes within a moment together, unless commits wait for what its replica says.
+#[test]
+fn dumps_that_acknowledge_are_not_kept_waiting() {
+    let (disk, log) = (Arc::new(MemDisk::default()), Arc::<Log>::default());
+    let clock = Arc::new(ManualClock::default());
+    let environment = Environment {
+        clock: clock.clone(),
+        ..environment(disk)
+    };
+    let binary_log = start_in(&environment, &log);
+    let feed = &binary_log.feed;
+    for n in 0..100 {
+        // Once it rests, there is a first transaction behind which it rests again.
+        log.commit(b"brought by the clock");
+        while feed.with(|v| v.executed.len()) == 2 * n {
+            clock.advance(REST);
+            std::thread::yield_now();
+        }
+        while !clock.is_waited_for() {
+            std::thread::yield_now();
+        }
+        log.commit(b"for the dump");
+        let urgent = n % 2 == 0;
+        let there = |v: &View| (v.executed.len() == 2 * n + 2).then_some(());
+        let mut wait = std::pin::pin!(feed.wait_for_events(urgent, there));
+        if !urgent {
+            let mut cx = Context::from_waker(Waker::noop());
+            assert!(wait.as_mut().poll(&mut cx).is_pending());
+            for _ in 0..100 {
+                std::thread::yield_now();
+            }
+            assert!(wait.as_mut().poll(&mut cx).is_pending(), "it was woken");
+            clock.advance(REST_OF_DUMPS);
+        }
+        block_on(wait);
     }
     log.close();
     assert_eq!(block_on(binary_log.wait_end()), Health::Ended);

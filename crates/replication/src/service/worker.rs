@@ -7,7 +7,7 @@ use crate::derive::{Making, Measure, Settings};
 use crate::files::store::Store;
 use crate::semi_sync::Place;
 use crate::source::{Group, GroupSource, Items, ReadParts};
-use base::environment::{deadline, shortage};
+use base::environment::{deadline, rest, shortage};
 use base::lock::Mutex;
 use base::{Clock, Event, Lsn};
 use std::collections::VecDeque;
@@ -28,7 +28,9 @@ const FILES_AT_ONCE: usize = 64;
 const WRITE_AT: usize = 1 << 20;
 /// Where the system is short of something, it is tried again after so many microseconds.
 const AGAIN: u64 = 1_000_000;
-/// Where nobody waits for events, what comes within so many microseconds is taken together.
+/// Where nobody waits for events but dumps, what comes within so many microseconds is taken together.
+pub(super) const REST_OF_DUMPS: u64 = 1_000;
+/// Where nobody waits at all, likewise.
 pub(super) const REST: u64 = 10_000;
 const SECOND: i64 = 1_000_000;
 
@@ -223,17 +225,17 @@ impl<S: GroupSource> Worker<S> {
     }
 
     /// A while in which what is committed wakes nobody here: each sync of the log would, and take a core from those who commit. It ends at
-    /// once when somebody waits for events, or wants something. On a server where nothing is committed, there is one rest and then none.
+    /// once when somebody waits whom others wait for, or wants something. What comes after some time without is taken at once, and on a
+    /// server where nothing is committed there is one rest and then none.
     async fn rest(&mut self) {
-        let at = self.clock.now_us() + REST;
-        let mut over = pin!(deadline(&*self.clock, at));
-        poll_fn(|cx| {
-            if self.wishes.are_there(cx) || self.feed.is_wanted(cx) {
-                return Poll::Ready(());
-            }
-            over.as_mut().poll(cx)
-        })
-        .await;
+        let clock = &*self.clock;
+        let mut soon = pin!(deadline(clock, clock.now_us() + REST_OF_DUMPS));
+        let wanted = |cx: &mut Context<'_>| {
+            self.wishes.are_there(cx)
+                || self.feed.is_wanted(cx)
+                || self.feed.is_wanted_by_dumps(cx) && soon.as_mut().poll(cx).is_ready()
+        };
+        rest(clock, REST, wanted).await;
     }
 
     async fn group(&mut self, g: Group) -> Result<(), String> {
