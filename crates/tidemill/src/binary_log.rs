@@ -133,6 +133,8 @@ fn archive_dir(
     }
     let probe = dir.join(PROBE);
     let seen = || -> io::Result<bool> {
+        // Of a start that was broken off, or a link to elsewhere.
+        let _nothing = disk.remove_file(&probe);
         let file = disk.open(&probe, OpenMode::Buffered, true)?;
         file.write_now(&[0], 0)?;
         file.sync_now()?;
@@ -208,7 +210,7 @@ pub(crate) fn begin(
         BinaryLog::open(environment, options).map_err(|e| Failure::Io(names.state(), e))?;
     let archive = archive.map(|dir| {
         let uuid = text(&globals, "server_uuid");
-        Archive::begin(environment, &opened.log, dir, &uuid)
+        Archive::begin(environment, &opened.log, log_end, (dir, &uuid))
     });
     if let Some(archive) = &archive {
         let _first = archived.set(Arc::downgrade(archive));

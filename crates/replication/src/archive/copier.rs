@@ -9,7 +9,7 @@
 //! Each step that fails can be tried again. What it never does: change a byte of the archive that was synced, or count a file as whole before
 //! all of it is durable.
 
-use super::marker::{MARKER, Marker};
+use super::marker::{MARKER, Marker, make};
 use crate::derive::FLAGS_AT;
 use crate::files::names::{LAST_NUMBER, Names};
 use crate::files::store::LogFile;
@@ -254,11 +254,12 @@ impl Copier {
         self.put_marker(marker)
     }
 
-    /// Goes on by a step. `files`: all that the server has to show, of which the last is being written.
+    /// Goes on by a step. `files`: all that the server has to show, of which the last is being written. `started`: all is there again that a crash
+    /// has taken from them.
     ///
     /// # Errors
     /// Why nothing was done, or not all of it.
-    pub fn step(&mut self, files: &[LogFile]) -> Result<Step, Trouble> {
+    pub fn step(&mut self, files: &[LogFile], started: bool) -> Result<Step, Trouble> {
         self.after_reset(files)?;
         let through = self.through;
         let nothing = Step {
@@ -271,6 +272,9 @@ impl Copier {
         };
         let name = |number| self.names.name(number);
         let Some(next) = files.iter().find(|f| f.number > through) else {
+            if !started {
+                return Ok(nothing);
+            }
             return Err(Trouble::Final(format!(
                 "the archive has the whole of {}, and the server has not written more than a part of {}: it is of another history",
                 name(through),
@@ -364,9 +368,7 @@ impl Copier {
     ) -> Result<Option<Current>, Trouble> {
         let target = match self.disk.open(at, OpenMode::Buffered, false) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                let made = self.disk.open(beside, OpenMode::Buffered, true);
-                let cut = made.and_then(|f| f.truncate(0));
-                cut.map_err(passing(beside))?;
+                make(&*self.disk, beside).map_err(passing(beside))?;
                 return Ok(Some(Current {
                     number: file.number,
                     synced: 0,

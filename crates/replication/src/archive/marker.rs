@@ -2,10 +2,11 @@
 //!
 //! What it never does: say of a file that it is whole which is not durable in the archive.
 
-use base::environment::{Disk, OpenMode};
+use base::environment::{Disk, File, OpenMode};
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 /// What the file is called.
 pub const MARKER: &str = "tidemill-archive";
@@ -98,14 +99,24 @@ impl Marker {
     /// What the disk answers. It can be tried again.
     pub fn write(&self, disk: &dyn Disk, dir: &Path) -> io::Result<()> {
         let beside = dir.join(format!("{MARKER}.new"));
-        let file = disk.open(&beside, OpenMode::Buffered, true)?;
-        file.truncate(0)?;
+        let file = make(disk, &beside)?;
         file.write_now(self.encode().as_bytes(), 0)?;
         file.sync_now()?;
         drop(file);
         disk.rename(&beside, &dir.join(MARKER))?;
         disk.sync_dir(dir)
     }
+}
+
+/// Makes a file. What has its name goes: it is what was left of a time before, or a link by which somebody would have another file written to.
+pub(super) fn make(disk: &dyn Disk, path: &Path) -> io::Result<Arc<dyn File>> {
+    match disk.remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let file = disk.open(path, OpenMode::Buffered, true)?;
+    file.truncate(0)?;
+    Ok(file)
 }
 
 #[cfg(test)]

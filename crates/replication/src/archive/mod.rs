@@ -21,7 +21,7 @@ use crate::service::BinaryLog;
 use crate::service::feed::{Feed, View};
 use base::environment::{Disk, OpenMode, deadline};
 use base::lock::Mutex;
-use base::{Clock, Environment, Event};
+use base::{Clock, Environment, Event, Lsn};
 use copier::{Copier, Step, Trouble};
 use sql_expr::vars::{StatusSource, StatusValue};
 use std::collections::VecDeque;
@@ -85,6 +85,7 @@ pub struct Archive {
     disk: Arc<dyn Disk>,
     /// The first file that it lacks, or has not whole; 0: it is not known.
     lacks: AtomicU32,
+    log_end: Lsn,
     told: Mutex<Told>,
     wishes: Mutex<Wishes>,
     asked: Event,
@@ -110,13 +111,16 @@ impl Drop for Held {
 struct Seen {
     epoch: u64,
     last: Option<LogFile>,
+    /// All that the log had at the start is there.
+    started: bool,
 }
 
 impl Seen {
-    fn of(v: &View) -> Seen {
+    fn of(v: &View, log_end: Lsn) -> Seen {
         Seen {
             epoch: v.epoch,
             last: v.files.last().copied(),
+            started: v.read >= log_end,
         }
     }
 }
@@ -139,18 +143,19 @@ struct Follower {
 }
 
 impl Archive {
-    /// Begins to archive the files of `log` in `dir`, for the server of this UUID.
+    /// Begins to archive the files of `log` in `dir`, for the server of this UUID. `log_end`: of the log at the start.
     pub fn begin(
         environment: &Environment,
         log: &BinaryLog,
-        dir: PathBuf,
-        uuid: &str,
+        log_end: Lsn,
+        (dir, uuid): (PathBuf, &str),
     ) -> Arc<Archive> {
         let archive = Arc::new(Archive {
             feed: log.feed().clone(),
             names: log.names().clone(),
             disk: environment.disk.clone(),
             lacks: AtomicU32::new(0),
+            log_end,
             told: Mutex::default(),
             wishes: Mutex::default(),
             asked: Event::new(),
@@ -389,7 +394,7 @@ impl Follower {
         let (seen, stopped) = (self.seen, self.is_stopped());
         let archive = &self.archive;
         let mut pause = pin!(deadline(&*self.clock, self.next));
-        let more = |v: &View| (Some(Seen::of(v)) != seen).then_some(());
+        let more = |v: &View| (Some(Seen::of(v, archive.log_end)) != seen).then_some(());
         let mut more = pin!(archive.feed.wait_for(more));
         let mut paused = true;
         poll_fn(|cx| {
@@ -423,8 +428,10 @@ impl Follower {
         stop: &dyn Fn() -> bool,
     ) -> Result<Option<Seen>, Trouble> {
         loop {
-            let (seen, files) = archive.feed.with(|v| (Seen::of(v), v.files.clone()));
-            let step = copier.step(&files);
+            let (seen, files) = archive
+                .feed
+                .with(|v| (Seen::of(v, archive.log_end), v.files.clone()));
+            let step = copier.step(&files, seen.started);
             let now = archive.feed.with(|v| v.epoch);
             if now != seen.epoch {
                 // RESET has taken the files meanwhile: what came of it means nothing.

@@ -247,12 +247,30 @@ fn kills_leave_an_archive_that_goes_on() -> Outcome<()> {
 fn an_archive_that_is_gone_or_anothers_stops_nobody_and_loses_nothing() -> Outcome<()> {
     let (bed, archive) = archiving("archive-gone", "16K")?;
     let setup = &bed.setup;
+    // Links where files are to be made: nothing is written by them.
+    let victim = bed.folder.join("victim");
+    fs::write(&victim, "mine").map_err(|e| e.to_string())?;
+    let link = |to: &Path, name: &str| {
+        let made = std::os::unix::fs::symlink(to, archive.join(name));
+        made.map_err(|e| e.to_string())
+    };
+    link(&victim, "tidemill-archive.new")?;
+    link(&victim, "tidemill-archive.probe")?;
+    link(&victim, "binlog.000001.new")?;
+    link(&bed.folder.join("nowhere"), "binlog.000002.new")?;
+    link(&bed.folder.join("nowhere"), "binlog.000003")?;
     let server = setup.start()?;
     let mut conn = server.connect()?;
     let c = &mut *conn;
     fill(c)?;
     ask(c, "FLUSH BINARY LOGS")?;
+    ask(c, "FLUSH BINARY LOGS")?;
     archived(c)?;
+    compare(setup, &archive)?;
+    let kept = fs::read_to_string(&victim).map_err(|e| e.to_string())?;
+    if kept != "mine" || bed.folder.join("nowhere").exists() {
+        return Err(format!("a link was followed: {kept}"));
+    }
     // What is archived may be purged.
     let last = status(c, "last_file")?;
     ask(c, &format!("PURGE BINARY LOGS TO '{last}'"))?;
