@@ -232,6 +232,22 @@ pub const BINLOG: &[(&str, &str)] = &[
         "shown-before-durable",
         "files::tests::what_was_shown_stays_whatever_else_is_done",
     ),
+    (
+        "archived-before-durable",
+        "archive::tests::what_fails_is_tried_again",
+    ),
+    (
+        "archive-written-over",
+        "archive::tests::what_is_another_is_never_written_over",
+    ),
+    (
+        "archive-not-waited-for-after-a-crash",
+        "archive::tests::what_is_another_is_never_written_over",
+    ),
+    (
+        "reset-gives-a-number-again",
+        "archive::tests::numbers_go_on_when_the_binary_log_is_begun_anew",
+    ),
 ];
 
 /// What tests of `replication` with a source and a replica must find: the bug, and the program and the test that fails with it.

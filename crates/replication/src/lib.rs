@@ -14,6 +14,7 @@
 //! | [`files`] | the files of the binary log |
 //! | [`source`] | where groups come from |
 //! | [`service`] | the task that makes files, and what is shown of them |
+//! | [`archive`] | the files are copied elsewhere as they come |
 //! | [`dump`] | events to replicas |
 //! | [`serve`] | a dump on its connection |
 //! | [`describe`], [`statements`] | what statements see of all that |
@@ -23,6 +24,7 @@
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
+pub mod archive;
 pub mod changes;
 pub mod derive;
 pub mod describe;

@@ -1,5 +1,6 @@
 //! The binary log as statements see it: what `sql` asks for, answered out of the files and the engine's log.
 
+use crate::archive::Archive;
 use crate::changes::Databases;
 use crate::derive::FIRST_POSITION;
 use crate::describe;
@@ -29,6 +30,8 @@ pub struct ServerLog {
     pub replicas: Arc<Replicas>,
     /// What is kept.
     pub databases: Databases,
+    /// Where the files are copied to, if that was asked for.
+    pub archive: Option<Arc<Archive>>,
 }
 
 /// Bytes of a file that are read for SHOW BINLOG EVENTS before others get their turn.
@@ -40,6 +43,16 @@ const LARGEST: usize = 1 << 30;
 /// The error of a task that cannot go on.
 fn stopped(why: &str) -> SqlError {
     SqlError::internal(&format!("the binary log: {why}"))
+}
+
+/// The error of a statement that would take from the binary log what the archive is to have.
+fn not_archived(why: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_OPTION_PREVENTS_STATEMENT,
+        format!(
+            "The MySQL server is running with the --log-archive-dir option so it cannot execute this statement: {why}"
+        ),
+    )
 }
 
 impl ServerLog {
@@ -69,15 +82,31 @@ impl ServerLog {
                 let first = self.first_since(seconds)?;
                 self.log.purge(self.not_in_use(first)).await
             }
-            LogChange::Reset(first) => self.log.reset(first as u32, lsn).await,
+            LogChange::Reset(first) => {
+                let mut first = first as u32;
+                let held = match &self.archive {
+                    None => None,
+                    Some(archive) => {
+                        let held = archive.before_reset(first).await;
+                        let held = held.map_err(|why| not_archived(&why))?;
+                        first = held.first;
+                        Some(held)
+                    }
+                };
+                let done = self.log.reset(first, lsn).await;
+                drop(held);
+                done
+            }
             LogChange::AddPurged(set) => self.log.add_purged(set, lsn).await,
         };
         done.map_err(|e| stopped(&e))
     }
 
-    /// A file that is being sent stays, and all behind it.
+    /// A file that is being sent or that the archive lacks stays, and all behind it.
     fn not_in_use(&self, first: u32) -> u32 {
-        self.replicas.first_file().map_or(first, |f| f.min(first))
+        let sent = self.replicas.first_file().unwrap_or(first);
+        let lacking = self.archive.as_ref().map_or(first, |a| a.lacks());
+        first.min(sent).min(lacking)
     }
 
     /// The first file that has something since.

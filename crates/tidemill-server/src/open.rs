@@ -33,6 +33,20 @@ pub async fn open(options: &Options) -> Result<Opened, OpenFailure> {
             dir.display()
         ));
     }
+    if let Some(archive) = &options.log_archive_dir {
+        if options.log_bin.is_none() {
+            return Err(OpenFailure::Option(format!(
+                "log_archive_dir={}: there is no binary log to be archived without log_bin",
+                archive.display()
+            )));
+        }
+        if file_modes::is_open(archive) {
+            warnings.push(format!(
+                "the directory {} is open to other users of this machine: they can read what the binary log has, and may write to it",
+                archive.display()
+            ));
+        }
+    }
     let environment = offload::environment();
     let directory =
         tidemill::open::open(dir, &open_options(options), &environment, globals).await?;
@@ -105,6 +119,10 @@ fn open_options(options: &Options) -> OpenOptions {
         Some(base) => OpenOptions::new().binary_log(base, &options.log_bin_index),
         None => OpenOptions::new(),
     };
+    let open = match &options.log_archive_dir {
+        Some(dir) => open.binary_log_archive(dir),
+        None => open,
+    };
     let (only, ignored) = (&options.binlog_do_db, &options.binlog_ignore_db);
     open.binary_log_databases(only, ignored)
         .buffer_pool_size(options.buffer_pool_size)
@@ -167,6 +185,7 @@ fn obeyed(options: &Options) -> Vec<(&'static str, String)> {
         ("admin_port", options.admin_port.to_string()),
         ("socket", path(&options.socket)),
         ("pid_file", path(&options.pid_file)),
+        ("log_archive_dir", path(&options.log_archive_dir)),
         (
             "log_error",
             match &options.log_error {

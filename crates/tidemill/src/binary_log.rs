@@ -2,11 +2,12 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use base::environment::OpenMode;
 use base::{Environment, Lsn};
 use engine::backup::{Manifest, RESTORED};
+use replication::archive::Archive;
 use replication::changes::{Changes, Databases};
 use replication::derive::{Naming, Settings};
 use replication::dump::replicas::Replicas;
@@ -107,17 +108,70 @@ fn expire(globals: &GlobalVars) -> u64 {
     }
 }
 
+/// What is written into a folder to see that it can be, and removed.
+const PROBE: &str = "tidemill-archive.probe";
+
+/// The folder of the archive, which must be one that can be written, and none of the server's own.
+fn archive_dir(
+    environment: &Environment,
+    dir: &Path,
+    data: &Path,
+    names: &Names,
+) -> Result<PathBuf, Failure> {
+    let refused =
+        |why: String| Failure::Option(format!("log_archive_dir={}: {why}", dir.display()));
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let dir = std::path::absolute(dir).map_err(|e| refused(e.to_string()))?;
+    if !dir.is_absolute() || dir.as_os_str().is_empty() {
+        return Err(refused("this is no folder".to_owned()));
+    }
+    let disk = &environment.disk;
+    disk.read_dir(&dir).map_err(|e| refused(e.to_string()))?;
+    if real(&dir).starts_with(real(data)) {
+        let why = "the data directory is lost with the machine; the archive must be outside of it";
+        return Err(refused(why.to_owned()));
+    }
+    let probe = dir.join(PROBE);
+    let seen = || -> io::Result<bool> {
+        // Of a start that was broken off, or a link to elsewhere.
+        let _nothing = disk.remove_file(&probe);
+        let file = disk.open(&probe, OpenMode::Buffered, true)?;
+        file.write_now(&[0], 0)?;
+        file.sync_now()?;
+        // By whatever names the two are known.
+        let own = [names.dir(), names.index_dir(), data];
+        let seen = own.iter().any(|own| disk.exists(&own.join(PROBE)));
+        disk.remove_file(&probe)?;
+        Ok(seen)
+    };
+    match seen() {
+        Ok(false) => Ok(dir),
+        Ok(true) => Err(refused("the server's own files are there".to_owned())),
+        Err(e) => Err(refused(e.to_string())),
+    }
+}
+
+/// How the binary log is kept.
+pub(crate) struct Wanted<'a> {
+    /// What the files and their index are called.
+    pub(crate) names: (&'a str, &'a str),
+    /// What is kept.
+    pub(crate) databases: &'a Databases,
+    /// Where it is archived.
+    pub(crate) archive: Option<&'a Path>,
+}
+
 /// Opens the files and begins the task.
 pub(crate) fn begin(
     environment: &Environment,
     instance: &Arc<Instance>,
     dir: &Path,
-    (base, index): (&str, &str),
-    databases: &Databases,
+    wanted: &Wanted<'_>,
 ) -> Result<Arc<ServerLog>, Failure> {
     let globals = Arc::clone(instance.globals());
     let engine = Arc::clone(instance.engine());
     let dir = std::path::absolute(dir).map_err(|e| Failure::Io(dir.to_owned(), e))?;
+    let (base, index) = wanted.names;
     let names = Names::new(&dir, base, index)
         .ok_or_else(|| Failure::Option(format!("log_bin={base}: this is no name of a file")))?;
     let sid = Sid::parse(&text(&globals, "server_uuid"))
@@ -126,7 +180,22 @@ pub(crate) fn begin(
     globals.set_fact("log_bin", VarValue::Bool(true));
     globals.set_fact("log_bin_basename", path(&names.basename()));
     globals.set_fact("log_bin_index", path(names.index()));
-    let asked = Arc::clone(&globals);
+    let archive = wanted.archive;
+    let archive = archive.map(|to| archive_dir(environment, to, &dir, &names));
+    let archive = archive.transpose()?;
+    // What is to be kept is asked of an archive that follows the files.
+    let archived = Arc::new(OnceLock::<Weak<Archive>>::new());
+    let (asked, archived_by) = (
+        Arc::clone(&globals),
+        archive.is_some().then(|| archived.clone()),
+    );
+    let clock = environment.clock.clone();
+    let keep = move || match &archived_by {
+        None => expire(&asked),
+        Some(archive) => archive.get().and_then(Weak::upgrade).map_or(0, |archive| {
+            archive.keep(expire(&asked), clock.wall_us() / 1_000_000)
+        }),
+    };
     let log_end = engine.end_of_groups().from;
     // What was committed before a crash is waited for as what is committed from now on.
     engine.had_groups_until(log_end);
@@ -135,11 +204,21 @@ pub(crate) fn begin(
         settings: settings(&globals, sid),
         log_start: engine.oldest_log(),
         log_end,
-        expire: Arc::new(move || expire(&asked)),
+        expire: Arc::new(keep),
     };
     let opened =
         BinaryLog::open(environment, options).map_err(|e| Failure::Io(names.state(), e))?;
+    let archive = archive.map(|dir| {
+        let uuid = text(&globals, "server_uuid");
+        Archive::begin(environment, &opened.log, log_end, (dir, &uuid))
+    });
+    if let Some(archive) = &archive {
+        let _first = archived.set(Arc::downgrade(archive));
+        instance.status().register(archive.clone());
+    }
+    let databases = wanted.databases;
     let log = Arc::new(ServerLog {
+        archive,
         log: Arc::clone(&opened.log),
         engine: Arc::clone(&engine),
         replicas: Arc::<Replicas>::default(),

@@ -97,9 +97,7 @@ pub async fn open(
     let opened = instance(environment, &engine, globals, dir).await;
     let opened = opened.and_then(|instance| {
         let wanted = options.wanted_binary_log();
-        let log = wanted.map(|names| {
-            binary_log::begin(environment, &instance, dir, names, options.databases())
-        });
+        let log = wanted.map(|wanted| binary_log::begin(environment, &instance, dir, &wanted));
         let log = log.transpose().map_err(|e| match e {
             binary_log::Failure::Option(text) => OpenFailure::Option(text),
             binary_log::Failure::Io(path, e) => OpenFailure::Io(path, e),
@@ -134,6 +132,9 @@ impl OpenDirectory {
         if let Some(log) = &self.binary_log {
             // It reads the log to its end, and ends its file.
             let _why = log.log.wait_end().await;
+            if let Some(archive) = &log.archive {
+                archive.end().await;
+            }
         }
         closed
     }

@@ -1,7 +1,11 @@
 //! How a database is opened.
 
+use std::path::PathBuf;
+
 use engine::{EngineOptions, FlushMethod, PagerOptions};
 use replication::changes::Databases;
+
+use crate::binary_log::Wanted;
 
 /// When a commit is safe. What a call has returned is lost only in what a level says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,6 +39,7 @@ pub struct OpenOptions {
     variables: Vec<(String, String)>,
     binary_log: Option<(String, String)>,
     databases: Databases,
+    archive: Option<PathBuf>,
 }
 
 impl OpenOptions {
@@ -110,6 +115,12 @@ impl OpenOptions {
         self
     }
 
+    /// The files of the binary log are copied into this folder as they come. It must be there, and outside of the directory.
+    pub fn binary_log_archive(mut self, dir: impl Into<PathBuf>) -> OpenOptions {
+        self.archive = Some(dir.into());
+        self
+    }
+
     fn pager(mut self, change: impl FnOnce(&mut PagerOptions)) -> OpenOptions {
         change(&mut self.engine.pager);
         self
@@ -119,13 +130,13 @@ impl OpenOptions {
         &self.engine
     }
 
-    pub(crate) fn wanted_binary_log(&self) -> Option<(&str, &str)> {
+    pub(crate) fn wanted_binary_log(&self) -> Option<Wanted<'_>> {
         let log = self.binary_log.as_ref();
-        log.map(|(base, index)| (&**base, &**index))
-    }
-
-    pub(crate) fn databases(&self) -> &Databases {
-        &self.databases
+        log.map(|(base, index)| Wanted {
+            names: (&**base, &**index),
+            databases: &self.databases,
+            archive: self.archive.as_deref(),
+        })
     }
 
     pub(crate) fn variables(&self) -> &[(String, String)] {

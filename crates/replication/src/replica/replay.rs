@@ -11,7 +11,7 @@ use base::{Event as Fired, block_on};
 use sql::Instance;
 use sql::context::replica::LogPlace;
 use types::gtid::{Gtid, GtidSet};
-use wire::binlog::control::{Rotate, Transaction};
+use wire::binlog::control::{Rotate, Transaction, read_previous_gtids};
 use wire::binlog::format::Format;
 use wire::binlog::frame::{Checksum, Event};
 use wire::binlog::header::{self, Header, kind};
@@ -48,6 +48,8 @@ pub struct Logs {
     pub from: LogPlace,
     /// What the backup has.
     pub executed: GtidSet,
+    /// Behind these files the binary log was begun anew (RESET), with one of this name: what it has from there on is of another history.
+    pub begun_anew: Option<String>,
 }
 
 /// What was applied.
@@ -91,7 +93,7 @@ fn broken(name: &str, why: impl std::fmt::Display) -> String {
     format!("{name}: {why}")
 }
 
-/// Shows the events of a file: that of its format, and those from `from` on. `last`: it may end anywhere, and what is cut off is not shown.
+/// Shows the events of a file: what it begins with, and those from `from` on. `last`: it may end anywhere, and what is cut off is not shown.
 fn each_event(
     (name, file): &NamedFile,
     from: u64,
@@ -136,7 +138,12 @@ fn each_event(
             _ => checksum,
         };
         let event = Event::read(bytes, own).map_err(|_| wrong())?;
-        if begins < from && header.kind != kind::FORMAT_DESCRIPTION {
+        let of_file = matches!(header.kind, kind::FORMAT_DESCRIPTION | kind::PREVIOUS_GTIDS);
+        if begins < from && from < ends {
+            let why = format_args!("no event begins at {from}: it is not that file");
+            return Err(broken(name, why));
+        }
+        if begins < from && !of_file {
             continue;
         }
         let shown = Shown {
@@ -150,6 +157,43 @@ fn each_event(
     }
 }
 
+/// Whether an event of this kind ends a transaction; `None`: it is damaged.
+fn ends(of: u8, body: &[u8]) -> Option<bool> {
+    Some(match of {
+        kind::XID | kind::TRANSACTION_PAYLOAD | kind::XA_PREPARE => true,
+        kind::QUERY => {
+            let query = Query::read(body).ok()?;
+            !query.statement.eq_ignore_ascii_case(b"BEGIN")
+        }
+        _ => false,
+    })
+}
+
+/// When a transaction was committed, in microseconds since 1970, whose first event is of this second.
+fn committed_at(t: &Transaction, seconds: u32) -> u64 {
+    [t.immediate_commit_micros, t.original_commit_micros]
+        .into_iter()
+        .find(|at| *at > 0)
+        .unwrap_or(u64::from(seconds) * 1_000_000)
+}
+
+/// Sees that a file that says what was `before` it comes behind what there is; of the first file a part is there.
+fn follows(name: &str, first: bool, before: &GtidSet, had: &GtidSet) -> Result<(), String> {
+    let follows = match first {
+        true => had.contains(before),
+        false => before.contains(had),
+    };
+    match follows {
+        true => Ok(()),
+        false => Err(broken(
+            name,
+            format_args!(
+                "it begins behind {before}, and does not follow {had}: the binary log was begun anew, or it is another server's"
+            ),
+        )),
+    }
+}
+
 /// The transaction that is being read.
 struct Open {
     gtid: Option<Gtid>,
@@ -159,6 +203,13 @@ struct Open {
 }
 
 impl Logs {
+    /// What is said of that the binary log was begun anew; empty: it was not.
+    pub fn anew(&self) -> String {
+        self.begun_anew.as_ref().map_or(String::new(), |file| {
+            format!("; the binary log was begun anew (RESET) with {file}, which is not gone on to")
+        })
+    }
+
     /// The files from the one of a place on.
     fn from(&self, place: &LogPlace) -> Option<usize> {
         self.files.iter().position(|(name, _)| *name == place.file)
@@ -177,6 +228,7 @@ impl Logs {
             ..Plan::default()
         };
         let mut open: Option<Open> = None;
+        let mut had = self.executed.clone();
         for (i, file) in self.files.iter().enumerate().skip(first) {
             let from = match i == first {
                 true => self.from.position,
@@ -205,20 +257,23 @@ impl Logs {
                         }
                         let anonymous = f.header.kind == kind::ANONYMOUS_GTID;
                         let t = Transaction::read(f.event.body, anonymous).map_err(|_| wrong())?;
-                        let seconds = u64::from(f.header.timestamp) * 1_000_000;
-                        let committed = [t.immediate_commit_micros, t.original_commit_micros]
-                            .into_iter()
-                            .find(|at| *at > 0)
-                            .unwrap_or(seconds);
+                        let committed = committed_at(&t, f.header.timestamp);
                         if matches!(until, ReplayUntil::Time(at) if committed >= *at) {
                             plan.found = true;
                             return Ok(Next::Enough);
+                        }
+                        if let Some(gtid) = t.gtid {
+                            had.add(gtid);
                         }
                         open = Some(Open {
                             gtid: t.gtid,
                             ended: false,
                             end: f.at.1,
                         });
+                    }
+                    kind::PREVIOUS_GTIDS => {
+                        let before = read_previous_gtids(f.event.body).map_err(|_| wrong())?;
+                        follows(&file.0, i == first, &before, &had)?;
                     }
                     kind::MARIA_GTID => {
                         return Err(broken(&file.0, "it is of another kind of server"));
@@ -232,14 +287,7 @@ impl Logs {
                     other => {
                         if let Some(t) = &mut open {
                             t.end = f.at.1;
-                            t.ended = match other {
-                                kind::XID | kind::TRANSACTION_PAYLOAD | kind::XA_PREPARE => true,
-                                kind::QUERY => {
-                                    let q = Query::read(f.event.body).map_err(|_| wrong())?;
-                                    !q.statement.eq_ignore_ascii_case(b"BEGIN")
-                                }
-                                _ => false,
-                            };
+                            t.ended = ends(other, f.event.body).ok_or_else(wrong)?;
                         }
                     }
                 }
@@ -381,9 +429,13 @@ pub async fn replay(
         ));
     }
     let plan = logs.plan(until)?;
+    let anew = logs.anew();
     match until {
         ReplayUntil::Gtid(g) if !plan.found => {
-            return Err(format!("{g} is not in the files behind the backup"));
+            return Err(format!("{g} is not in the files behind the backup{anew}"));
+        }
+        ReplayUntil::Time(_) if !plan.found && !anew.is_empty() => {
+            return Err(format!("the files do not go as far as that time{anew}"));
         }
         _ => {}
     }

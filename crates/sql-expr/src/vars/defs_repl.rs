@@ -14,6 +14,7 @@ pub(super) const REPLICATION: &[VarDef] = &[
     flag("log_bin", Global, false).ro(),
     text("log_bin_basename", Global, "").ro(),
     text("log_bin_index", Global, "").ro(),
+    text("log_archive_dir", Global, "").ro(),
     flag("log_bin_trust_function_creators", Global, false),
     flag("log_bin_use_v1_row_events", Global, false).inert(),
     blocks("binlog_cache_size", Global, 32_768, 4096, U64, 4096).inert(),

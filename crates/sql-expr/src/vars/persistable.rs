@@ -43,6 +43,7 @@ const REFUSED: &[&str] = &[
     "lc_messages_dir",
     "license",
     "locked_in_memory",
+    "log_archive_dir",
     "log_bin",
     "log_bin_basename",
     "log_bin_index",

@@ -1,4 +1,5 @@
-//! `tidemill restore --binlogs`: the directory goes on behind the backup, by the files of the binary log that the server has left.
+//! `tidemill restore --binlogs`: the directory goes on behind the backup, by the files of the binary log that the server has left, in its
+//! data directory or in an archive.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::Arc;
 use base::block_on;
 use base::environment::{Disk, OpenMode};
 use engine::backup::{Manifest, RESTORED};
+use replication::archive::marker::Marker;
 use replication::replica::replay::{Logs, NamedFile, ReplayUntil, replay};
 use sql::context::replica::LogPlace;
 use types::gtid::GtidSet;
@@ -13,8 +15,13 @@ use types::gtid::GtidSet;
 use crate::open;
 use crate::options::{Options, RestoreUntil};
 
-/// The files of the binary log in a folder, from the one with this name on, in their order: a name and a number that is one more each time.
-fn files(disk: &dyn Disk, dir: &Path, first: &str) -> Result<Vec<NamedFile>, String> {
+/// The files of the binary log in a folder, from the one with this name on, in their order: a name and a number that is one more each time. An archive
+/// says where the binary log was begun anew: they end there, and the name of the one with which it was is given too.
+fn files(
+    disk: &dyn Disk,
+    dir: &Path,
+    first: &str,
+) -> Result<(Vec<NamedFile>, Option<String>), String> {
     let wrong = || format!("the binary log's file '{first}' has no number");
     let (base, number) = first.rsplit_once('.').ok_or_else(wrong)?;
     let mut number: u64 = number.parse().map_err(|_| wrong())?;
@@ -26,6 +33,10 @@ fn files(disk: &dyn Disk, dir: &Path, first: &str) -> Result<Vec<NamedFile>, Str
         n.parse::<u64>().ok()
     };
     let last = names.iter().filter_map(|(name, _)| numbered(name)).max();
+    let marker = Marker::read(disk, dir).map_err(|e| e.to_string())?;
+    let begun = marker.into_iter().flat_map(|m| m.begun).map(u64::from);
+    let begun = begun.filter(|n| *n > number).min();
+    let last = last.map(|last| begun.map_or(last, |begun| last.min(begun - 1)));
     let mut all = Vec::new();
     while last.is_some_and(|last| number <= last) {
         let name = format!("{base}.{number:06}");
@@ -34,7 +45,7 @@ fn files(disk: &dyn Disk, dir: &Path, first: &str) -> Result<Vec<NamedFile>, Str
         all.push((name, file));
         number += 1;
     }
-    Ok(all)
+    Ok((all, begun.map(|number| format!("{base}.{number:06}"))))
 }
 
 /// Applies them, and says what was done.
@@ -54,11 +65,14 @@ pub(super) fn apply(
     let (file, position) = manifest.binary_log.clone().ok_or(none)?;
     let executed = manifest.gtid_executed.as_deref().unwrap_or_default();
     let executed = GtidSet::parse(executed).ok_or("the backup's gtid_executed is none")?;
+    let (files, begun_anew) = files(&*disk, dir, &file)?;
     let logs = Logs {
-        files: files(&*disk, dir, &file)?,
+        files,
+        begun_anew,
         from: LogPlace { file, position },
         executed,
     };
+    let anew = logs.anew();
     let database = block_on(open::open(options)).map_err(|e| e.to_string())?;
     let instance = Arc::clone(&database.directory.instance);
     let done = block_on(replay(&instance, logs, &until));
@@ -80,7 +94,7 @@ pub(super) fn apply(
         false => "",
     };
     Ok(format!(
-        "{} transactions were applied, up to {} in {}{cut}; gtid_executed: {}",
+        "{} transactions were applied, up to {} in {}{cut}{anew}; gtid_executed: {}",
         done.transactions, done.place.position, done.place.file, done.executed
     ))
 }

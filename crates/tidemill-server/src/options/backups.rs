@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use types::gtid::Gtid;
 
 use super::client_tls::{self, ClientTls};
+use super::value::{POOL, size};
 
 /// Their names.
 pub(super) const COMMANDS: [&str; 3] = ["backup", "restore", "replica"];
@@ -82,6 +83,8 @@ pub struct RestoreArguments {
     pub binlogs: Option<PathBuf>,
     /// Where they end.
     pub until: RestoreUntil,
+    /// `innodb_buffer_pool_size` while they are applied, where it was given.
+    pub pool: Option<u64>,
 }
 
 /// Of `tidemill replica`.
@@ -247,8 +250,7 @@ impl Given {
 
     fn restore(&mut self) -> Result<Parsed, String> {
         if self.pop("until-lsn").is_some() {
-            let why =
-                "--until-lsn: there is no archive of the log; --until-time and --until-gtid are";
+            let why = "--until-lsn: a position in the log says nothing of which transactions were committed, and the binary log, which is what is archived, has none; --until-time and --until-gtid are";
             return Err(why.to_owned());
         }
         let binlogs = self.value("binlogs").map(PathBuf::from);
@@ -266,6 +268,21 @@ impl Given {
             let why = "a point in time needs --binlogs=DIR: the files of the server's binary log, from that in which the backup ended";
             return Err(why.to_owned());
         }
+        let pool = self
+            .value("innodb-buffer-pool-size")
+            .or_else(|| self.value("innodb_buffer_pool_size"));
+        let pool = pool.map(|text| match size(&text) {
+            Some(bytes) if POOL.contains(&bytes) => Ok(bytes),
+            _ => Err(format!(
+                "option 'innodb-buffer-pool-size': '{text}' is no size of at least 5M"
+            )),
+        });
+        let pool = pool.transpose()?;
+        if binlogs.is_none() && pool.is_some() {
+            let why =
+                "--innodb-buffer-pool-size: there is a pool only where --binlogs=DIR is applied";
+            return Err(why.to_owned());
+        }
         let datadir = self.datadir()?;
         let from = match &self.plain[..] {
             [] => {
@@ -281,6 +298,7 @@ impl Given {
             from,
             binlogs,
             until,
+            pool,
         };
         Ok(Parsed::Restore(arguments, datadir))
     }
@@ -412,8 +430,17 @@ mod tests {
             from,
             binlogs,
             until,
+            pool: None,
         };
         assert_eq!(command, Parsed::Restore(arguments, "/d".into()));
+        for name in ["innodb-buffer-pool-size", "innodb_buffer_pool_size"] {
+            let option = format!("--{name}=1G");
+            let command = run(&["restore", "/a", "--datadir=/d", "--binlogs=/b", &option]);
+            let Ok(Parsed::Restore(r, _)) = command else {
+                panic!("{command:?}");
+            };
+            assert_eq!(r.pool, Some(1 << 30));
+        }
         for (text, host, port) in [
             ("::1", "::1", 3306),
             ("[::1]:99", "::1", 99),
@@ -481,6 +508,25 @@ mod tests {
                     "--until-time=2026-11-27 05:00:00",
                 ],
                 "needs --binlogs",
+            ),
+            (
+                &[
+                    "restore",
+                    "/a",
+                    "--datadir=/d",
+                    "--binlogs=/b",
+                    "--innodb-buffer-pool-size=1M",
+                ],
+                "no size of at least",
+            ),
+            (
+                &[
+                    "restore",
+                    "/a",
+                    "--datadir=/d",
+                    "--innodb-buffer-pool-size=1G",
+                ],
+                "where --binlogs=DIR is applied",
             ),
             (&["restore", "/a", "-", "--datadir=/d"], "standard input"),
             (&["replica", "--datadir=/d"], "--of=HOST[:PORT] is missing"),

@@ -113,6 +113,9 @@ fn about_backups(parsed: Parsed) -> Invocation {
         Parsed::Verify(dir) => Command::Verify(dir),
         Parsed::Restore(arguments, datadir) => {
             options.datadir = datadir;
+            if let Some(pool) = arguments.pool {
+                options.buffer_pool_size = pool;
+            }
             Command::Restore(arguments)
         }
         Parsed::Replica(arguments, datadir) => {

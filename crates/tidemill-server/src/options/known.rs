@@ -88,6 +88,7 @@ pub(super) const OBEYED: &[(&str, Argument, Setter)] = &[
     ("server_id", Required, set::server_id),
     ("log_bin", Switch, set::log_bin),
     ("log_bin_index", Required, set::log_bin_index),
+    ("log_archive_dir", Required, set::log_archive_dir),
     ("binlog_do_db", Required, set::binlog_do_db),
     ("binlog_ignore_db", Required, set::binlog_ignore_db),
     ("replicate_do_db", Required, set::replicate),

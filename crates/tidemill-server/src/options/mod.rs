@@ -174,6 +174,8 @@ pub struct Options {
     pub log_bin: Option<String>,
     /// `log_bin_index`; empty: as the files.
     pub log_bin_index: String,
+    /// `log_archive_dir`: the folder into which the binary log's files are copied as they come.
+    pub log_archive_dir: Option<PathBuf>,
     /// `binlog_do_db`, each time it is given.
     pub binlog_do_db: Vec<String>,
     /// `binlog_ignore_db`, each time it is given.
@@ -238,6 +240,7 @@ impl Default for Options {
             server_id: 1,
             log_bin: None,
             log_bin_index: String::new(),
+            log_archive_dir: None,
             binlog_do_db: Vec::new(),
             binlog_ignore_db: Vec::new(),
             replicate: FilterRules::default(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pager::FlushMethod;
 use types::Isolation;
 
-use super::value::{choice, size, switch};
+use super::value::{POOL, choice, size, switch};
 use super::{FlushLog, Level, Notice, OPEN_FILES_LEAST, Options, Origin};
 
 /// Why a value was refused; the option's name is put before it.
@@ -227,7 +227,7 @@ pub(super) fn interactive_timeout(options: &mut Options, given: &mut Given<'_>) 
 }
 
 pub(super) fn buffer_pool_size(options: &mut Options, given: &mut Given<'_>) -> Set {
-    options.buffer_pool_size = given.number(5 << 20, 1 << 46)?;
+    options.buffer_pool_size = given.number(*POOL.start(), *POOL.end())?;
     Ok(())
 }
 
@@ -367,6 +367,15 @@ pub(super) fn log_bin(options: &mut Options, given: &mut Given<'_>) -> Set {
 
 pub(super) fn log_bin_index(options: &mut Options, given: &mut Given<'_>) -> Set {
     given.value.trim().clone_into(&mut options.log_bin_index);
+    Ok(())
+}
+
+/// `--log-archive-dir=DIR`; empty: none.
+pub(super) fn log_archive_dir(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.log_archive_dir = match given.value.trim() {
+        "" => None,
+        _ => Some(given.path()?),
+    };
     Ok(())
 }
 

@@ -1,5 +1,10 @@
 //! Option values: sizes, numbers, switches, names.
 
+use std::ops::RangeInclusive;
+
+/// Bytes that a buffer pool may have.
+pub(super) const POOL: RangeInclusive<u64> = 5 << 20..=1 << 46;
+
 /// A number with an optional suffix K, M, G, T, P or E (powers of 1024).
 pub(super) fn size(text: &str) -> Option<u64> {
     let text = text.trim();

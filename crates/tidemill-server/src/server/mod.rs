@@ -104,6 +104,14 @@ pub fn serve(
         let told = Arc::clone(&log);
         let tell = Arc::new(move |text: &str| told.error(text));
         database.engine.on_notice(tell);
+        let archive = database.binary_log.as_ref().and_then(|b| b.archive.clone());
+        if let Some(archive) = archive {
+            let told = Arc::clone(&log);
+            archive.on_change(Arc::new(move |error, text| match error {
+                true => told.error(text),
+                false => told.note(text),
+            }));
+        }
         let told = Arc::clone(&log);
         let note = Arc::new(move |text: &str| told.note(text));
         database.instance.on_report(note);

@@ -17,7 +17,7 @@ fn tidemill() -> Command {
 }
 
 /// Runs the program and gives what it said; `Err` if it ended with another status than was to be expected.
-fn run(arguments: &[&str], succeeds: bool) -> Outcome<String> {
+pub(super) fn run(arguments: &[&str], succeeds: bool) -> Outcome<String> {
     let out = tidemill().args(arguments).output();
     let out = out.map_err(|e| e.to_string())?;
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
@@ -27,21 +27,21 @@ fn run(arguments: &[&str], succeeds: bool) -> Outcome<String> {
     }
 }
 
-fn text(path: &Path) -> String {
+pub(super) fn text(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn ask(conn: &mut dyn Conn, sql: &str) -> Outcome<Vec<Vec<String>>> {
+pub(super) fn ask(conn: &mut dyn Conn, sql: &str) -> Outcome<Vec<Vec<String>>> {
     conn.run(sql).map_err(|e| format!("{sql}: {e}"))
 }
 
-fn one(conn: &mut dyn Conn, sql: &str) -> Outcome<String> {
+pub(super) fn one(conn: &mut dyn Conn, sql: &str) -> Outcome<String> {
     let rows = ask(conn, sql)?;
     let cell = rows.first().and_then(|r| r.first());
     cell.cloned().ok_or_else(|| format!("{sql}: no row"))
 }
 
-fn number(conn: &mut dyn Conn, sql: &str) -> Outcome<u64> {
+pub(super) fn number(conn: &mut dyn Conn, sql: &str) -> Outcome<u64> {
     one(conn, sql)?
         .parse()
         .map_err(|_| format!("{sql}: no number"))
@@ -60,7 +60,7 @@ fn fed(command: &mut Command, bytes: &[u8]) -> Outcome<bool> {
 }
 
 /// Another server of the same options, on a directory of its own below `dir`.
-fn beside(of: &Setup, dir: &Path, name: &str) -> Outcome<Setup> {
+pub(super) fn beside(of: &Setup, dir: &Path, name: &str) -> Outcome<Setup> {
     let below = dir.join(name);
     std::fs::create_dir_all(&below).map_err(|e| e.to_string())?;
     let mut setup = Setup::tidemill(Path::new(env!("CARGO_BIN_EXE_tidemill")), &below)?;
@@ -71,14 +71,14 @@ fn beside(of: &Setup, dir: &Path, name: &str) -> Outcome<Setup> {
 }
 
 /// Somebody who inserts row after row, each a transaction of its own, until told to stop.
-struct Load {
+pub(super) struct Load {
     stop: Arc<AtomicBool>,
     done: Arc<AtomicU64>,
     thread: std::thread::JoinHandle<Outcome<()>>,
 }
 
 impl Load {
-    fn on(server: &Server) -> Outcome<Load> {
+    pub(super) fn on(server: &Server) -> Outcome<Load> {
         let mut conn = server.connect()?;
         let (stop, done) = (
             Arc::new(AtomicBool::new(false)),
@@ -102,7 +102,7 @@ impl Load {
         Ok(Load { stop, done, thread })
     }
 
-    fn wait_for(&self, more: u64) -> u64 {
+    pub(super) fn wait_for(&self, more: u64) -> u64 {
         let from = self.done.load(Ordering::SeqCst);
         let until = Instant::now() + Duration::from_secs(60);
         while self.done.load(Ordering::SeqCst) < from + more && Instant::now() < until {
@@ -111,7 +111,7 @@ impl Load {
         self.done.load(Ordering::SeqCst)
     }
 
-    fn end(self) -> Outcome<u64> {
+    pub(super) fn end(self) -> Outcome<u64> {
         self.stop.store(true, Ordering::SeqCst);
         let ended = self.thread.join();
         ended.map_err(|_| "the load died".to_owned())??;
@@ -120,18 +120,18 @@ impl Load {
 }
 
 /// How many transactions a set of one source names.
-fn transactions(set: &str) -> Outcome<u64> {
+pub(super) fn transactions(set: &str) -> Outcome<u64> {
     let last = set.rsplit(['-', ':']).next().and_then(|n| n.parse().ok());
     last.ok_or_else(|| format!("'{set}' is no set of one source"))
 }
 
-struct Bed {
-    program: Program,
-    setup: Setup,
-    folder: PathBuf,
+pub(super) struct Bed {
+    pub(super) program: Program,
+    pub(super) setup: Setup,
+    pub(super) folder: PathBuf,
 }
 
-fn bed(name: &str) -> Outcome<Bed> {
+pub(super) fn bed(name: &str) -> Outcome<Bed> {
     let program = Program::new(name)?;
     let folder = program.setup.datadir.with_extension("backups");
     std::fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
@@ -150,7 +150,7 @@ fn bed(name: &str) -> Outcome<Bed> {
     })
 }
 
-fn fill(conn: &mut dyn Conn) -> Outcome<()> {
+pub(super) fn fill(conn: &mut dyn Conn) -> Outcome<()> {
     ask(conn, "CREATE DATABASE b")?;
     ask(
         conn,
@@ -285,7 +285,7 @@ fn what_was_backed_up_is_restored() -> Outcome<()> {
     Ok(())
 }
 
-fn refused(conn: &mut dyn Conn, sql: &str, expected: u16) -> Outcome<()> {
+pub(super) fn refused(conn: &mut dyn Conn, sql: &str, expected: u16) -> Outcome<()> {
     match conn.run(sql) {
         Err(Fault::Server { code, .. }) if code == expected => Ok(()),
         other => Err(format!("{sql}: {other:?}, not {expected}")),
@@ -456,7 +456,7 @@ fn a_replica_in_one_command() -> Outcome<()> {
 }
 
 /// A time as the program takes it.
-fn utc(conn: &mut dyn Conn) -> Outcome<String> {
+pub(super) fn utc(conn: &mut dyn Conn) -> Outcome<String> {
     one(
         conn,
         "SELECT DATE_FORMAT(UTC_TIMESTAMP(6), '%Y-%m-%d %H:%i:%s.%f')",

@@ -3,6 +3,7 @@
 //! Tests that drive the programs `mariadb` and `openssl` are left out, with a message, where these are not installed; not in
 //! `cargo xtask test`, which installs them and sets `TIDEMILL_ALL_TESTS`.
 
+mod archive;
 mod backups;
 mod edges;
 mod protocol;
