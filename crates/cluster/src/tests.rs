@@ -4,7 +4,7 @@ use sim::disk::Cut;
 use sql::context::replica::Replica;
 use types::gtid::GtidSet;
 
-use crate::cluster::{Cluster, HOSTS};
+use crate::cluster::{Cluster, HOSTS, empty};
 use crate::net::Host;
 
 /// Runs statements that have to succeed.
@@ -178,4 +178,41 @@ fn a_definition_is_seen_when_its_name_is_shown() {
         .unwrap();
         assert_eq!(early, 0, "t{n} was told of and was not there");
     }
+}
+
+/// While nobody applies, another server answers in the source's place: the receiver begins anew with it, and does not wait for an applier.
+#[test]
+fn another_source_is_received_while_nobody_applies() {
+    let mut c = Cluster::new(6, false);
+    c.settings.wanted = 1;
+    c.all_up().unwrap();
+    c.follow(1).unwrap();
+    c.follow(2).unwrap();
+    all_of(&mut c, 0, &["CREATE DATABASE d"]);
+    catches_up(&mut c, 1);
+    all_of(&mut c, 1, &["STOP REPLICA SQL_THREAD"]);
+    all_of(&mut c, 0, &["CREATE DATABASE waits"]);
+    c.nodes[0].end(Cut::Nothing);
+    c.net.power_off(0);
+    c.nodes[0].replace(empty());
+    c.copies[0] += 1;
+    c.all_up().unwrap();
+    c.begin_statements(0, ["CREATE DATABASE other"]);
+    c.until("it is received", |c| {
+        let Some((new, here)) = c.nodes[0].up().zip(c.nodes[1].up()) else {
+            return false;
+        };
+        let executed = new.log.log.feed().with(|v| v.executed.clone());
+        let facts = here.replica.facts();
+        let retrieved = facts.map(|f| f.retrieved_gtids).unwrap_or_default();
+        let retrieved = GtidSet::parse(&retrieved).unwrap_or_default();
+        !executed.is_empty() && retrieved.contains(&executed)
+    })
+    .unwrap();
+    all_of(&mut c, 1, &["START REPLICA SQL_THREAD"]);
+    catches_up(&mut c, 1);
+    let sql = "SELECT GROUP_CONCAT(schema_name ORDER BY 1) FROM information_schema.schemata WHERE schema_name IN ('d', 'waits', 'other')";
+    let found = c.must(1, sql).unwrap();
+    // What nobody had applied is gone with the server that had it.
+    assert_eq!(crate::client::text(&found), "d,other");
 }

@@ -351,7 +351,10 @@ impl Receiver<'_> {
         };
         if behind.uuid != uuid || behind.server_id != server_id {
             // Another server answers now. What is half applied is taken back, and asked of it from its beginning.
-            shared.queue.give_up(stream).await;
+            match shared.stands_at() {
+                Some(place) => shared.begin_stream(place),
+                None => shared.queue.give_up(stream).await,
+            }
             return Err(End::OtherStream);
         }
         // While nobody received, the source may have removed the file in which the last place is. A transaction of which a part has come comes as a whole.

@@ -162,6 +162,12 @@ impl Shared {
         self.behind().as_ref().is_some_and(|b| b.is_of(stream))
     }
 
+    /// Where all is applied, if nobody applies: who does begins the streams.
+    pub fn stands_at(&self) -> Option<Place> {
+        let s = self.state();
+        (!s.applier_runs).then(|| s.place.clone())
+    }
+
     /// A number of a variable of the server.
     pub fn variable(&self, name: &str) -> u64 {
         let v = self.instance.globals().value_by_name(name);
