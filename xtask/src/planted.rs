@@ -268,6 +268,11 @@ pub const REPLICA: &[(&str, &str, &str)] = &[
         "no_dependency_is_left_out",
     ),
     (
+        "received-from-the-beginning-again",
+        "replica",
+        "a_receiver_that_is_started_again_goes_on_where_the_last_was",
+    ),
+    (
         "replica-commit-out-of-order",
         "parallel",
         "commits_are_seen_in_the_sources_order",

@@ -165,6 +165,11 @@ impl Cluster {
     /// No replica has stopped for an error.
     pub fn judge_replicas(&self) -> Result<(), String> {
         for host in self.replicas() {
+            // Its parts may be told before anybody else that there is no power.
+            let life = self.nodes[host].life.as_ref();
+            if life.is_none_or(|l| l.disk.is_dead()) {
+                continue;
+            }
             let Some(facts) = self.nodes[host].up().and_then(|up| up.replica.facts()) else {
                 continue;
             };

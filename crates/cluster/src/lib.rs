@@ -13,6 +13,8 @@ mod model;
 mod net;
 mod node;
 mod serve;
+#[cfg(test)]
+mod tests;
 
 pub use history::{Outcome, simulate};
 

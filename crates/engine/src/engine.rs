@@ -276,9 +276,10 @@ impl Engine {
         self.ddl.set_seen();
     }
 
-    /// Waits until sessions see the definitions that are committed by now. Who has found a change in the log may be here before they do.
-    pub async fn definitions_seen(&self) {
-        let seen = || (!self.ddl.is_unseen()).then_some(());
+    /// Waits until sessions see the definitions that were committed up to this commit record. Who has found a change in the log may be here before they
+    /// do, and whoever he tells of it would look in vain.
+    pub async fn definitions_seen(&self, commit: Lsn) {
+        let seen = || (!self.ddl.is_unseen(commit)).then_some(());
         self.ddl.seen.wait_for(seen).await;
     }
 

@@ -66,7 +66,7 @@ pub trait GroupSource: Send {
 pub struct EngineSource {
     engine: Arc<Engine>,
     follower: Follower,
-    /// A group whose bytes are being read, and from where the log is needed as long as they are not.
+    /// A group that is not given yet, as its bytes are being read, and from where the log is needed as long as it is not.
     reading: Option<Reading>,
     /// Bytes of a group that is held as a whole, at most.
     whole_max: u64,
@@ -92,10 +92,15 @@ impl PartReader for LogParts {
     }
 }
 
+/// Reads all bytes of a group.
+type ReadAll = Pin<Box<dyn Future<Output = Result<Vec<u8>, SqlError>> + Send>>;
+
+/// A group that was found and is not given yet.
 struct Reading {
     group: Group,
     from: Lsn,
-    bytes: Pin<Box<dyn Future<Output = Result<Vec<u8>, SqlError>> + Send>>,
+    /// `None`: it has its items.
+    bytes: Option<ReadAll>,
 }
 
 impl EngineSource {
@@ -122,9 +127,12 @@ impl EngineSource {
     async fn read(&mut self) -> Result<Option<Group>, SqlError> {
         loop {
             if let Some(r) = &mut self.reading {
-                let items = Items::Whole(r.bytes.as_mut().await?);
-                let read = self.reading.take();
-                return Ok(read.map(|r| Group { items, ..r.group }));
+                // A definition's record is durable before sessions see the definition. Who waits for the transaction's name, and then looks, has to.
+                self.engine.definitions_seen(r.group.commit).await;
+                if let Some(bytes) = &mut r.bytes {
+                    r.group.items = Items::Whole(bytes.as_mut().await?);
+                }
+                return Ok(self.reading.take().map(|r| r.group));
             }
             let from = self.follower.resume().from;
             let Some(g) = self.follower.next().await? else {
@@ -139,12 +147,15 @@ impl EngineSource {
             if g.len() > self.whole_max {
                 let engine = self.engine.clone();
                 group.items = Items::InParts(Arc::new(InLog { engine, group: g }));
-                return Ok(Some(group));
+                let bytes = None;
+                self.reading = Some(Reading { group, from, bytes });
+                continue;
             }
+            let bytes = Box::pin(g.reader(&self.engine).read_all());
             self.reading = Some(Reading {
                 group,
                 from,
-                bytes: Box::pin(g.reader(&self.engine).read_all()),
+                bytes: Some(bytes),
             });
         }
     }

@@ -175,10 +175,7 @@ impl sql::binary_log::BinaryLog for ServerLog {
     fn wait_for(&self, set: GtidSet) -> Waiting<'_, ()> {
         Box::pin(async move {
             let done = self.log.wait_executed(&set).await;
-            done.map_err(|e| stopped(&e))?;
-            // Their definitions are durable by now, and seen a moment later.
-            self.engine.definitions_seen().await;
-            Ok(())
+            done.map_err(|e| stopped(&e))
         })
     }
 

@@ -94,9 +94,6 @@ impl Engine {
             }
         }
         s.leave_group(event.as_deref());
-        if s.defines {
-            self.ddl.set_unseen();
-        }
         s.commit().await?;
         let end = self.log.end();
         self.log

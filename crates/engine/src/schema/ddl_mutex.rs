@@ -1,17 +1,17 @@
 //! The DDL mutex: one definition change at a time; and what else definition changes share.
 
 use super::Table;
-use base::Event;
 use base::lock::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use base::{Event, Lsn};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// What DDL statements share.
 #[derive(Default)]
 pub(crate) struct DdlState {
     busy: AtomicBool,
-    /// A change of definitions is being committed, or is, and sessions do not see it yet.
-    unseen: AtomicBool,
+    /// The commit record of a change of definitions that sessions do not see yet; 0: none.
+    unseen: AtomicU64,
     pub(crate) seen: Event,
     pub(crate) freed: Event,
     table: OnceLock<Arc<Table>>,
@@ -22,20 +22,22 @@ pub(crate) struct DdlState {
 }
 
 impl DdlState {
-    /// A change of definitions is about to be committed.
-    pub(crate) fn set_unseen(&self) {
-        self.unseen.store(true, Ordering::Release);
+    /// A change of definitions is committed, and nobody has its commit record yet.
+    pub(crate) fn set_unseen(&self, commit: Lsn) {
+        self.unseen.store(commit.0, Ordering::Release);
     }
 
     /// Sessions see what was committed.
     pub(crate) fn set_seen(&self) {
-        if self.unseen.swap(false, Ordering::AcqRel) {
+        if self.unseen.swap(0, Ordering::AcqRel) != 0 {
             self.seen.fire();
         }
     }
 
-    pub(crate) fn is_unseen(&self) -> bool {
-        self.unseen.load(Ordering::Acquire)
+    /// Whether a change that was committed by then is not seen yet.
+    pub(crate) fn is_unseen(&self, commit: Lsn) -> bool {
+        let unseen = self.unseen.load(Ordering::Acquire);
+        unseen != 0 && unseen <= commit.0
     }
 
     /// The table that holds the definitions.

@@ -145,6 +145,9 @@ impl Session {
             .pager
             .append(RecordKind::Commit, self.txid, last, &body, |start, _| {
                 engine.txns.committed(self.txid, start);
+                if self.defines {
+                    engine.ddl.set_unseen(start);
+                }
             });
         let done = match done {
             Ok(d) => d,

@@ -263,6 +263,30 @@ impl Link {
         Ok(value.and_then(|v| v.as_str()).unwrap_or("").to_owned())
     }
 
+    /// Agrees with the source that it is told of what is durable here; false: it knows nothing of that.
+    pub async fn agree(&mut self) -> Result<bool, Broken> {
+        /// 1193.
+        const UNKNOWN_VARIABLE: u16 = 1193;
+        let mut known = false;
+        for name in ["source", "master"] {
+            let sql = format!("SELECT @@GLOBAL.rpl_semi_sync_{name}_enabled");
+            match self.query(&sql).await {
+                Ok(_) => {
+                    known = true;
+                    break;
+                }
+                Err(b) if b.by_server && b.number == UNKNOWN_VARIABLE => {}
+                Err(b) => return Err(b),
+            }
+        }
+        if known {
+            // To others any number but 0 is the same. Of a Tidemill 2 asks not to take the place that the dump begins at for what is durable.
+            let (new, old) = (semi_sync::ASKED, semi_sync::ASKED_OLD);
+            self.query(&format!("SET @{new} = 2, @{old} = 2")).await?;
+        }
+        Ok(known)
+    }
+
     /// COM_REGISTER_SLAVE.
     pub async fn register(&mut self, server_id: u32, port: u16) -> Result<(), Broken> {
         let mut body = Vec::new();

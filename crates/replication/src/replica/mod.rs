@@ -15,7 +15,7 @@
 //! | `state` | what the threads and statements share |
 //! | [`outside`] | where receiver and applier run, and how they reach the source |
 //! | `tls`, `link` | the connection to the source |
-//! | `receiver` | from the connection to the queue |
+//! | `receiver` | from the connection to the queue; `behind`: where it goes on |
 //! | `control` | the statements: CHANGE, START, STOP, RESET |
 //! | `catalog` | whether a change of definitions took place |
 //! | `filter` | what is left out, and what is done in another database |
@@ -31,6 +31,7 @@
 mod acknowledgement;
 mod applier;
 mod begin;
+mod behind;
 mod binlog_statement;
 mod catalog;
 mod compressed;
@@ -263,6 +264,7 @@ impl ReplicaServer {
     fn begin(&self, part: Part) -> Result<bool, SqlError> {
         let limit = self.shared.variable("replica_pending_jobs_size_max");
         self.shared.queue.set_limit(limit);
+        let goes_on = self.shared.goes_on();
         {
             let mut s = self.shared.state();
             match part {
@@ -272,7 +274,10 @@ impl ReplicaServer {
                     s.receiver_runs = true;
                     s.receiving = Receiving::Connecting;
                     s.receiver_failure = Default::default();
-                    s.retrieved = Default::default();
+                    // What is in the queue does not come again: whoever promotes this server waits until it is applied.
+                    if !goes_on {
+                        s.retrieved = Default::default();
+                    }
                 }
                 Part::Applier => {
                     s.applier_runs = true;

@@ -1,5 +1,6 @@
 //! The receiver: connects to the source, asks for its events from where the applier stands, verifies them and puts them into the queue.
-//! When the connection is lost, it goes on behind the last event that came. It believes nothing: what makes no sense ends it, and what is
+//! When the connection is lost, it goes on behind the last event that came, and so does the receiver that is started next while the same
+//! applier runs. It believes nothing: what makes no sense ends it, and what is
 //! said of lengths is held against what has come.
 
 use std::time::Duration;
@@ -17,6 +18,7 @@ use wire::client::ServerError;
 use wire::read::Reader;
 use wire::response::{EOF_HEADER, ERR_HEADER};
 
+use super::behind::Behind;
 use super::compressed;
 use super::link::{Broken, Link};
 use super::place::{FIRST, Place, maria_text};
@@ -62,20 +64,13 @@ impl From<wire::ProtocolError> for End {
     }
 }
 
-/// Where a stream is to go on, if it is that of the server it was before.
-struct Behind {
-    stream: u64,
-    uuid: String,
-    server_id: u32,
-    place: LogPlace,
-    /// What the stream was asked for without.
-    has: GtidSet,
-}
-
 /// The receiver's thread.
 pub(super) async fn run(shared: &Shared) {
     let mut tries = 0u64;
-    let mut behind: Option<Behind> = None;
+    let mut first = true;
+    if base::mutant!("received-from-the-beginning-again") {
+        *shared.behind() = None;
+    }
     while let Some((stream, place)) = shared.queue.start().await {
         let source = {
             let mut s = shared.state();
@@ -87,7 +82,7 @@ pub(super) async fn run(shared: &Shared) {
             shared,
             source: &source,
             stream,
-            behind: &mut behind,
+            first,
             checksum: Checksum::None,
             semi_sync: false,
             coming: None,
@@ -98,6 +93,7 @@ pub(super) async fn run(shared: &Shared) {
         };
         let end = receiver.receive(&place).await;
         let connected = receiver.connected;
+        first &= !connected;
         shared.acknowledgements.end();
         shared.state().socket = None;
         if shared.queue.is_putting_stopped() {
@@ -172,7 +168,8 @@ struct Receiver<'s> {
     shared: &'s Shared,
     source: &'s Source,
     stream: u64,
-    behind: &'s mut Option<Behind>,
+    /// It has not been at the source since it was started.
+    first: bool,
     checksum: Checksum,
     /// Two bytes stand in front of each event.
     semi_sync: bool,
@@ -292,43 +289,18 @@ impl Receiver<'_> {
             }
         };
         self.semi_sync =
-            shared.variable("rpl_semi_sync_replica_enabled") != 0 && agree(link).await?;
+            shared.variable("rpl_semi_sync_replica_enabled") != 0 && link.agree().await?;
         let port = shared.variable("port") as u16;
         link.register(own, port).await?;
-        let stream = self.stream;
         {
             let mut s = shared.state();
             (s.server_id, s.uuid) = (server_id, uuid.clone());
         }
-        let same = |b: &&Behind| b.stream == stream && b.uuid == uuid && b.server_id == server_id;
-        let (from, has) = match self.behind.as_ref().filter(same) {
-            Some(b) => (b.place.clone(), Some(b.has.clone())),
-            None => (place.log.clone(), None),
-        };
-        let anew = has.is_none();
-        if anew && self.behind.as_ref().is_some_and(|b| b.stream == stream) {
-            // Another server answers now. What is half applied is taken back, and asked of it from its beginning.
-            shared.queue.give_up(stream).await;
-            return Err(End::OtherStream);
-        }
-        let by_set = anew && self.source.facts.auto_position;
-        let has = match has {
-            Some(has) => has,
-            None if by_set && !maria => self.has(place).await.map_err(|e| Broken {
-                number: e.code,
-                message: e.message,
-                by_server: false,
-            })?,
-            None => GtidSet::new(),
-        };
-        self.place = from.clone();
-        *self.behind = Some(Behind {
-            stream: self.stream,
-            uuid,
-            server_id,
-            place: from.clone(),
-            has: has.clone(),
-        });
+        let answers = (maria, uuid, server_id);
+        let (behind, anew, by_set) = self.goes_on(answers, place).await?;
+        let (from, has) = (behind.place.clone(), behind.has.clone());
+        self.place.clone_from(&from);
+        *shared.behind() = Some(behind);
         self.received(&from);
         let speaker = match self.semi_sync {
             true => Some(link.speaker()?),
@@ -347,6 +319,50 @@ impl Receiver<'_> {
         }
         shared.acknowledgements.begin(speaker, !anew);
         Ok(())
+    }
+
+    /// Where the stream goes on, if whoever answers is that server; whether it begins there, and whether it is asked for by set.
+    async fn goes_on(
+        &mut self,
+        (maria, uuid, server_id): (bool, String, u32),
+        place: &Place,
+    ) -> Result<(Behind, bool, bool), End> {
+        let (shared, stream) = (self.shared, self.stream);
+        let auto = self.source.facts.auto_position;
+        let before = shared.behind().clone().filter(|b| b.is_of(stream));
+        let Some(behind) = before else {
+            let has = match auto && !maria {
+                true => self.has(place).await.map_err(|e| Broken {
+                    number: e.code,
+                    message: e.message,
+                    by_server: false,
+                })?,
+                false => GtidSet::new(),
+            };
+            let behind = Behind {
+                stream,
+                uuid,
+                server_id,
+                place: place.log.clone(),
+                has,
+                ..Behind::default()
+            };
+            return Ok((behind, true, auto));
+        };
+        if behind.uuid != uuid || behind.server_id != server_id {
+            // Another server answers now. What is half applied is taken back, and asked of it from its beginning.
+            match shared.stands_at() {
+                Some(place) => shared.begin_stream(place),
+                None => shared.queue.give_up(stream).await,
+            }
+            return Err(End::OtherStream);
+        }
+        // While nobody received, the source may have removed the file in which the last place is. A transaction of which a part has come comes as a whole.
+        if auto && self.first && !maria {
+            return Ok((behind.by_set(&shared.state().retrieved), false, true));
+        }
+        (self.coming, self.open) = (behind.coming, behind.open);
+        Ok((behind, false, false))
     }
 
     async fn dump_by_gtid(
@@ -437,7 +453,8 @@ impl Receiver<'_> {
             kind::GTID => {
                 self.coming = Transaction::read(body, false)?.gtid;
                 self.open = false;
-                let had = |gtid: Gtid| self.behind.as_ref().is_some_and(|b| b.has.has(gtid));
+                let behind = self.shared.behind();
+                let had = |gtid: Gtid| behind.as_ref().is_some_and(|b| b.has.has(gtid));
                 self.skipping = self.coming.is_some_and(had);
                 if self.skipping {
                     self.coming = None;
@@ -465,10 +482,12 @@ impl Receiver<'_> {
             })?;
         // Who goes on in the middle of what was left out would not know it.
         if !self.skipping
-            && let Some(behind) = self.behind.as_mut()
+            && let Some(behind) = &mut *self.shared.behind()
             && !base::mutant!("received-place-not-moved")
         {
             behind.place.clone_from(&self.place);
+            behind.came = true;
+            (behind.coming, behind.open) = (self.coming, self.open);
         }
         let place = self.place.clone();
         self.received(&place);
@@ -551,30 +570,6 @@ impl Receiver<'_> {
         }
         self.place.position = next;
     }
-}
-
-/// Agrees with the source that it is told of what is durable here; false: it knows nothing of that.
-async fn agree(link: &mut Link) -> Result<bool, Broken> {
-    /// 1193.
-    const UNKNOWN_VARIABLE: u16 = 1193;
-    let mut known = false;
-    for name in ["source", "master"] {
-        let sql = format!("SELECT @@GLOBAL.rpl_semi_sync_{name}_enabled");
-        match link.query(&sql).await {
-            Ok(_) => {
-                known = true;
-                break;
-            }
-            Err(b) if b.by_server && b.number == UNKNOWN_VARIABLE => {}
-            Err(b) => return Err(b),
-        }
-    }
-    if known {
-        // To others any number but 0 is the same. Of a Tidemill 2 asks not to take the place that the dump begins at for what is durable.
-        let (new, old) = (semi_sync::ASKED, semi_sync::ASKED_OLD);
-        link.query(&format!("SET @{new} = 2, @{old} = 2")).await?;
-    }
-    Ok(known)
 }
 
 /// The source has ended the stream with an error.

@@ -10,6 +10,7 @@ use types::SqlError;
 use types::gtid::GtidSet;
 
 use super::acknowledgement::Acknowledgements;
+use super::behind::Behind;
 use super::filter::Filters;
 use super::outside::{Line, Outside};
 use super::place::Place;
@@ -81,6 +82,8 @@ pub(super) struct Shared {
     pub outside: Arc<dyn Outside>,
     pub queue: Queue,
     pub acknowledgements: Acknowledgements,
+    /// Where the stream in the queue goes on; `None`: nobody has received anything.
+    behind: Mutex<Option<Behind>>,
     state: Mutex<State>,
     /// A thread has ended.
     pub ended: Event,
@@ -139,6 +142,7 @@ impl Shared {
             outside,
             queue: Queue::default(),
             acknowledgements: Acknowledgements::default(),
+            behind: Mutex::default(),
             state: Mutex::new(State::default()),
             ended: Event::new(),
             applied: Event::new(),
@@ -148,6 +152,23 @@ impl Shared {
 
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock()
+    }
+
+    /// Where the stream in the queue goes on. Only a receiver changes it, and there is one.
+    pub fn behind(&self) -> MutexGuard<'_, Option<Behind>> {
+        self.behind.lock()
+    }
+
+    /// Whether something of the stream that is wanted has come, and a receiver that begins goes on behind that.
+    pub fn goes_on(&self) -> bool {
+        let stream = self.queue.stream();
+        self.behind().as_ref().is_some_and(|b| b.is_of(stream))
+    }
+
+    /// Where all is applied, if nobody applies: who does begins the streams.
+    pub fn stands_at(&self) -> Option<Place> {
+        let s = self.state();
+        (!s.applier_runs).then(|| s.place.clone())
     }
 
     /// A number of a variable of the server.

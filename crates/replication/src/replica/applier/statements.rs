@@ -6,6 +6,7 @@ use sql_parser::ast::Statement;
 use types::CollationId;
 use types::SqlError;
 use types::error::codes;
+use types::gtid::GtidSet;
 use wire::binlog::control::Context;
 use wire::binlog::header::{Header, kind};
 use wire::binlog::load::{FileBlock, LoadQuery, read_delete_file};
@@ -271,6 +272,7 @@ impl Applier<'_> {
             return Ok(());
         }
         if before.is_none() {
+            self.note_what_is_here();
             self.place.unfinished = Some(now);
             self.writer.write(&mut self.session, &self.place).await?;
         }
@@ -287,6 +289,19 @@ impl Applier<'_> {
             }
             Ok(()) => Ok(()),
         }
+    }
+
+    /// After a crash within a change of definitions the receiver goes by the place alone, as what is in this server's log may be that very change. What
+    /// is there for another reason (it was the source itself, or under another one) is not to come again either.
+    fn note_what_is_here(&mut self) {
+        let (Some(gtid), Some(log)) = (self.group.gtid, self.shared.instance.binary_log()) else {
+            return;
+        };
+        let mut here = log.executed();
+        let mut this = GtidSet::new();
+        this.add(gtid);
+        here.subtract(&this);
+        self.place.gtids.add_set(&here);
     }
 
     async fn run(&mut self, query: &Query<'_>) -> Result<(), Stopped> {
