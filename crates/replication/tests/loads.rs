@@ -280,12 +280,14 @@ fn nothing_of_a_file_is_left_by_a_crash() {
         execute(&mut whole, 1, "TABLE t (id, a)", Duplicates::Error, None);
         whole.commit();
         let disk = Arc::new(MemDisk::default());
-        let (engine, _instance, replica) = replica_on(&disk, &f, workers, true);
+        let (engine, instance, replica) = replica_on(&disk, &f, workers, true);
         let until = Instant::now() + Duration::from_secs(20);
         while engine.temp_files().count() == 0 {
             assert!(Instant::now() < until, "{:?}", replica.facts());
             std::thread::sleep(Duration::from_millis(2));
         }
+        // The place in front of the file is to be durable: another source is named by hand, and that forgets a definition that was not.
+        run(&instance, "SHOW REPLICA STATUS");
         let left = Arc::new(disk.crash(true));
         block_on(replica.stop());
         drop(replica);
