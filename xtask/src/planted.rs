@@ -176,6 +176,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
 /// What tests of backups must find: the bug, and the test that fails with it.
 pub const BACKUP: &[(&str, &str)] = &[
     (
+        "backup-ends-before-its-pages",
+        "crossing::it_ends_behind_all_that_its_pages_say",
+    ),
+    (
         "backup-ends-where-it-began",
         "what_is_restored_is_one_moment",
     ),

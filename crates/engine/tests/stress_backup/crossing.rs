@@ -2,11 +2,16 @@
 
 use crate::world::{def, fill, key, row, sound};
 use crate::{all_rows, open_at, restored, taken};
-use base::block_on;
 use base::mem::MemDisk;
+use base::{Lsn, TxnId, block_on};
 use engine::backup::*;
 use engine::*;
+use pager::RecordKind;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
 
 fn count(e: &Arc<Engine>) -> usize {
     let mut s = e.session();
@@ -76,6 +81,72 @@ fn several_at_once_are_each_one_moment() {
     assert_eq!(e.log_kept_from(), Some(kept), "that is another's");
     drop((all, s));
     block_on(e.close()).unwrap();
+}
+
+#[test]
+fn it_ends_behind_all_that_its_pages_say() {
+    let disk = Arc::new(MemDisk::default());
+    let e = open_at(&disk, "/db");
+    drop(block_on(fill(&e, 40, 200)));
+    block_on(e.close()).unwrap();
+    // All is in the file now, and the rows are in memory.
+    let e = open_at(&disk, "/db");
+    assert_eq!(count(&e), 40);
+    let mut s = e.session();
+    let mut backup = block_on(e.begin_backup(Taking::default())).unwrap();
+    let mut all = Vec::new();
+    let (say, hear) = channel();
+    let (release, held) = channel::<()>();
+    thread::scope(|scope| {
+        // Given up with this scope, also by a failure.
+        let release = release;
+        // A record that has its place in the log, and is not there yet.
+        let pager = e.pager();
+        scope.spawn(move || {
+            let wait = |_, _| {
+                say.send(()).unwrap();
+                let _ = held.recv();
+            };
+            let note = (RecordKind::Note, TxnId::NONE, Lsn::NONE);
+            pager.append(note.0, note.1, note.2, b"?", wait).unwrap();
+        });
+        hear.recv().unwrap();
+        // Behind it a change of a page; that is not committed, nor does it matter.
+        block_on(async {
+            s.begin(Isolation::ReadCommitted, false);
+            let t = s.open_table("s", "t").await.unwrap();
+            s.insert(&t, &row(5_000, 1, 1, 100)).await.unwrap();
+        });
+        // What is read of its page from the file is half of one that is being written: the page comes from memory.
+        let mut torn = 0;
+        disk.damage(Path::new("/db/data/s/t.tdb"), |bytes| {
+            let has_rows = |page: &[u8]| page.windows(100).any(|w| w == [1; 100]);
+            let pages = bytes.chunks_mut(16_384).filter(|p| has_rows(p));
+            torn = pages.map(|page| page[300] ^= 1).count();
+        });
+        assert_eq!(torn, 1);
+        let (ended, end) = channel();
+        let (backup, all) = (&mut backup, &mut all);
+        scope.spawn(move || {
+            while let Some(chunk) = block_on(backup.next()).unwrap() {
+                all.extend(chunk);
+            }
+            ended.send(()).unwrap();
+        });
+        let early = end.recv_timeout(Duration::from_millis(100));
+        release.send(()).unwrap();
+        assert!(early.is_err(), "its pages have changes that it has not");
+        end.recv().unwrap();
+    });
+    block_on(async {
+        backup.finish(backup.least_end(), None, None).await.unwrap();
+        while let Some(chunk) = backup.next().await.unwrap() {
+            all.extend(chunk);
+        }
+    });
+    restored(&[&all], |r| assert_eq!(count(r), 40));
+    drop((backup, s));
+    block_on(e.abandon());
 }
 
 #[test]

@@ -129,6 +129,8 @@ pub struct Backup {
     not_before_us: u64,
     /// A position that the end must not lie before.
     least_end: Lsn,
+    /// The newest change of a page that was given.
+    newest: Lsn,
     /// Tablespaces that were dropped before.
     gone: BTreeSet<u32>,
 }
@@ -184,6 +186,7 @@ impl Pager {
                 true => self.log.complete(),
                 false => Lsn::NONE,
             },
+            newest: Lsn::NONE,
             manifest,
             gone: BTreeSet::new(),
         })
@@ -221,7 +224,13 @@ impl Backup {
                     let dropped = |id: &u32| self.pager.space(SpaceId(*id)).is_err();
                     self.gone = ids.filter(dropped).collect();
                     if self.least_end.is_none() {
-                        self.least_end = self.pager.log.complete();
+                        // A page that comes from memory may have a change in front of which others are still being written to the log: what is
+                        // complete so far ends before it.
+                        let log = &self.pager.log;
+                        if !base::mutant!("backup-ends-before-its-pages") {
+                            log.wait_complete(self.newest).await?;
+                        }
+                        self.least_end = log.complete();
                     }
                     Ok(None)
                 }
@@ -355,6 +364,8 @@ impl Backup {
                 continue;
             }
             self.manifest.pages += found.len() as u64;
+            let newest = found.iter().map(|(_, bytes)| last_change(bytes)).max();
+            self.newest = self.newest.max(newest.unwrap_or(Lsn::NONE));
             let mut content = Vec::with_capacity(4 + found.len() * (4 + PAGE_SIZE));
             content.extend_from_slice(&(found.len() as u32).to_le_bytes());
             for (no, _) in &found {
@@ -410,6 +421,11 @@ impl Backup {
     }
 }
 
+/// Where the last change of a page ends in the log.
+fn last_change(page: &[u8]) -> Lsn {
+    Lsn(le::get_u64(page, 16))
+}
+
 /// The pages of a stretch of a tablespace that were ever written and have a change behind `since`, sealed.
 async fn read_pages(
     pager: &Arc<Pager>,
@@ -420,7 +436,7 @@ async fn read_pages(
 ) -> Result<Vec<(u32, AlignedBuf)>, OpError> {
     let mut found = Vec::new();
     let mut take = |no: u32, bytes: &[u8]| {
-        if Lsn(le::get_u64(bytes, 16)) > since {
+        if last_change(bytes) > since {
             found.push((no, AlignedBuf::copy_of(bytes)));
         }
     };
