@@ -1,5 +1,7 @@
-//! The system clock, with one timer thread that is asleep unless somebody set a deadline.
+//! The system clock, with one timer thread that is asleep unless somebody set a deadline. A thread that runs one future sleeps until its deadline
+//! itself.
 
+use crate::block_on::wake_here_at;
 use crate::environment::Clock;
 use crate::lock::{Condvar, Mutex};
 use std::cmp::Reverse;
@@ -43,6 +45,12 @@ impl RealClock {
                 changed: Condvar::new(),
             }),
         }
+    }
+
+    /// Whether somebody has needed its timer thread.
+    #[cfg(test)]
+    pub(crate) fn has_a_thread(&self) -> bool {
+        self.shared.timers.lock().running
     }
 }
 
@@ -95,6 +103,10 @@ impl Clock for RealClock {
     }
 
     fn wake_at(&self, at_us: u64, waker: Waker) {
+        let at = self.shared.start.checked_add(Duration::from_micros(at_us));
+        if at.is_some_and(|at| wake_here_at(&waker, at)) {
+            return;
+        }
         let mut t = self.shared.timers.lock();
         t.seq += 1;
         let seq = t.seq;
