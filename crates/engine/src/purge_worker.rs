@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::purge_queue::{PurgeItem, done_note};
 use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
+use base::environment::deadline;
 use base::{Lsn, SpaceId, TxnId};
 use btree::{Action, Change};
 use pager::{OpError, Purpose, Record, RecordKind};
@@ -15,6 +16,12 @@ use std::sync::atomic::Ordering;
 
 /// A row is looked at again so often when it changes hands between two looks.
 const TRIES: u32 = 8;
+
+/// Where fewer wait than this, others are let come for a while, so that they are taken together: on a busy server the thread would be woken by each
+/// commit otherwise.
+const FEW: usize = 64;
+/// That while, in microseconds.
+const REST_US: u64 = 2_000;
 
 /// Pauses between tries of what the device has refused, in microseconds.
 const AGAIN_US: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -84,6 +91,11 @@ impl Engine {
             // The oldest of them is what may have kept the log: a later one alone is too young to be it.
             if let Some(first) = items.iter().map(|i| i.first).min() {
                 self.log.needs_less(first);
+                if self.purge.len() < FEW {
+                    // Whoever stops the engine waits for it so long at most.
+                    let clock = &*self.environment().clock;
+                    deadline(clock, clock.now_us() + REST_US).await;
+                }
             }
         }
     }
