@@ -43,13 +43,17 @@ impl Sid {
 
 impl fmt::Display for Sid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        // In one piece: a replica writes it with each transaction.
+        let mut text = [b'-'; 36];
+        let mut to = 0;
         for (at, byte) in self.0.iter().enumerate() {
-            if matches!(at, 4 | 6 | 8 | 10) {
-                f.write_str("-")?;
-            }
-            write!(f, "{byte:02x}")?;
+            to += usize::from(matches!(at, 4 | 6 | 8 | 10));
+            text[to] = DIGITS[usize::from(byte >> 4)];
+            text[to + 1] = DIGITS[usize::from(byte & 15)];
+            to += 2;
         }
-        Ok(())
+        f.write_str(str::from_utf8(&text).unwrap_or_default())
     }
 }
 

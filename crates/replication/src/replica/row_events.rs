@@ -23,52 +23,101 @@ use super::stopped::Stopped;
 const MOST_TABLES: usize = 65_536;
 /// Values that are held at once of an event's rows.
 const MOST_VALUES: usize = 16_384;
+/// So many announcements of earlier statements are kept: the next one that changes the table makes the same.
+const MOST_KEPT: usize = 256;
 
 /// A table that rows are of.
 struct Announced {
+    /// In which statement it was announced.
+    statement: u64,
+    /// The event's body, of which all that follows was made.
+    body: Vec<u8>,
     map: TableMap,
     /// Its name here: database and table.
     name: (String, String),
     /// Its rows are left out.
     filtered: bool,
     /// What it is here; made when its first rows come.
-    here: Option<Mapping>,
+    here: Option<Here>,
 }
 
-/// The tables of a transaction, and what is known of those here.
+/// What an announced table is here.
+struct Here {
+    mapping: Mapping,
+    /// The number of the [`Table`] it was made for.
+    table: u64,
+    /// And what was allowed then.
+    allowed: Allowed,
+    /// Whether the writer of the events was one that says which numbers are unsigned.
+    says_signs: bool,
+}
+
+/// A table here.
+struct Table {
+    applied: AppliedTable,
+    /// No other has this number.
+    number: u64,
+}
+
+/// The tables of a statement, and what is known of those here.
 #[derive(Default)]
 pub(super) struct RowEvents {
+    /// The number of the statement.
+    statement: u64,
+    /// How many tables were announced in it.
+    live: usize,
     announced: HashMap<u64, Announced>,
-    tables: HashMap<(String, String), AppliedTable>,
+    tables: HashMap<(String, String), Table>,
+    /// The number of the last table.
+    last_table: u64,
 }
 
 impl RowEvents {
-    /// Takes the body of TABLE_MAP.
+    /// Takes the body of TABLE_MAP. `filters` are always the same.
     pub fn table(&mut self, filters: &Filters, body: &[u8]) -> Result<(), Stopped> {
+        if let Some(known) = table_id(body).and_then(|id| self.announced.get_mut(&id))
+            && known.body == body
+        {
+            self.live += usize::from(known.statement != self.statement);
+            known.statement = self.statement;
+            return Ok(());
+        }
         let map = TableMap::read(body)?;
-        if self.announced.len() >= MOST_TABLES {
+        if self.live >= MOST_TABLES {
             return Err(wire::ProtocolError::Malformed.into());
         }
-        let known = self.announced.get(&map.id).is_some_and(|a| a.map == map);
-        if !known {
-            let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
-            let (database, table) = (text(&map.database), text(&map.table));
-            let name = (filters.rewritten(&database).to_owned(), table);
-            let filtered = !filters.rows(&name.0, &name.1);
-            let announced = Announced {
-                map,
-                name,
-                filtered,
-                here: None,
-            };
-            self.announced.insert(announced.map.id, announced);
+        if self.announced.len() >= MOST_KEPT.max(2 * self.live) {
+            let statement = self.statement;
+            self.announced.retain(|_, a| a.statement == statement);
         }
+        let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+        let (database, table) = (text(&map.database), text(&map.table));
+        let name = (filters.rewritten(&database).to_owned(), table);
+        let filtered = !filters.rows(&name.0, &name.1);
+        let announced = Announced {
+            statement: self.statement,
+            body: body.to_vec(),
+            map,
+            name,
+            filtered,
+            here: None,
+        };
+        let before = self.announced.insert(announced.map.id, announced);
+        let again = before.is_some_and(|a| a.statement == self.statement);
+        self.live += usize::from(!again);
         Ok(())
     }
 
     /// The numbers of tables mean nothing any more.
     pub fn forget(&mut self) {
-        self.announced.clear();
+        self.statement += 1;
+        self.live = 0;
+    }
+
+    /// The table that the statement has announced with this number.
+    fn of(&self, id: u64) -> Option<&Announced> {
+        let announced = self.announced.get(&id);
+        announced.filter(|a| a.statement == self.statement)
     }
 
     /// An error as SHOW REPLICA STATUS tells it.
@@ -78,7 +127,7 @@ impl RowEvents {
             Change::Update => "Update_rows",
             Change::Delete => "Delete_rows",
         };
-        let table = table_id(body).and_then(|id| self.announced.get(&id));
+        let table = table_id(body).and_then(|id| self.of(id));
         let Some((database, table)) = table.map(|a| &a.name) else {
             return e;
         };
@@ -131,7 +180,7 @@ impl RowEvents {
         }
         let id = rows.table;
         let ended = rows.flags & flag::STATEMENT_END != 0;
-        if self.announced.get(&id).is_some_and(|a| a.filtered) {
+        if self.of(id).is_some_and(|a| a.filtered) {
             if ended {
                 self.forget();
             }
@@ -158,41 +207,50 @@ impl RowEvents {
 
     /// Finds what a table of the source is here.
     fn find(&mut self, at: &mut At<'_>, id: u64) -> Result<(), Stopped> {
-        let Some(announced) = self.announced.get_mut(&id) else {
+        let statement = self.statement;
+        let announced = self.announced.get_mut(&id);
+        let Some(announced) = announced.filter(|a| a.statement == statement) else {
             return Err(wire::ProtocolError::Malformed.into());
         };
-        let (map, name) = (&announced.map, &announced.name);
-        if let Some(known) = self.tables.get(name)
-            && !at.session.is_current(known)
-        {
-            self.tables.remove(name);
-            announced.here = None;
+        let name = &announced.name;
+        let known = self.tables.get(name);
+        if !known.is_some_and(|t| at.session.is_current(&t.applied)) {
+            let applied = at.session.applied_table(&name.0, &name.1)?;
+            self.last_table += 1;
+            let number = self.last_table;
+            self.tables.insert(name.clone(), Table { applied, number });
         }
-        if !self.tables.contains_key(name) {
-            let table = at.session.applied_table(&name.0, &name.1)?;
-            self.tables.insert(name.clone(), table);
-            announced.here = None;
+        let Some(table) = self.tables.get(name) else {
+            return Ok(());
+        };
+        let allowed = at.session.instance().globals();
+        let allowed = allowed.value_by_name("replica_type_conversions");
+        let allowed = allowed.as_ref().and_then(|v| v.as_str()).unwrap_or("");
+        let allowed = Allowed::of(allowed);
+        let says_signs = at.format.is_some_and(says_signs);
+        let is_so =
+            |h: &Here| (h.table, h.allowed, h.says_signs) == (table.number, allowed, says_signs);
+        if announced.here.as_ref().is_some_and(is_so) {
+            return Ok(());
         }
-        if announced.here.is_none() {
-            let Some(table) = self.tables.get(name) else {
-                return Ok(());
-            };
-            let allowed = at.session.instance().globals();
-            let allowed = allowed.value_by_name("replica_type_conversions");
-            let allowed = allowed.as_ref().and_then(|v| v.as_str()).unwrap_or("");
-            let mysql = at.format.is_some_and(says_signs);
-            let said = map
-                .columns
-                .iter()
-                .any(|c| c.unsigned || c.collation.is_some());
-            let mapping =
-                Mapping::new(map, &table.table().def, Allowed::of(allowed), mysql || said)?;
-            let columns = announced.map.columns.iter_mut();
-            for (c, unsigned) in columns.zip(&mapping.unsigned) {
-                c.unsigned = *unsigned;
-            }
-            announced.here = Some(mapping);
+        // As the source has it: what an earlier table here made of it is not asked.
+        announced.map = TableMap::read(&announced.body)?;
+        let map = &announced.map;
+        let said = map
+            .columns
+            .iter()
+            .any(|c| c.unsigned || c.collation.is_some());
+        let mapping = Mapping::new(map, &table.applied.table().def, allowed, says_signs || said)?;
+        let columns = announced.map.columns.iter_mut();
+        for (c, unsigned) in columns.zip(&mapping.unsigned) {
+            c.unsigned = *unsigned;
         }
+        announced.here = Some(Here {
+            mapping,
+            table: table.number,
+            allowed,
+            says_signs,
+        });
         Ok(())
     }
 
@@ -205,13 +263,13 @@ impl RowEvents {
     ) -> Result<bool, Stopped> {
         let mut again = rows.clone();
         loop {
-            let announced = self.announced.get(&id);
+            let announced = self.of(id);
             let Some((map, name, mapping)) =
-                announced.and_then(|a| Some((&a.map, &a.name, a.here.as_ref()?)))
+                announced.and_then(|a| Some((&a.map, &a.name, &a.here.as_ref()?.mapping)))
             else {
                 return Err(wire::ProtocolError::Malformed.into());
             };
-            let Some(table) = self.tables.get(name) else {
+            let Some(Table { applied: table, .. }) = self.tables.get(name) else {
                 return Err(wire::ProtocolError::Malformed.into());
             };
             let def = &table.table().def;
