@@ -1,37 +1,31 @@
-//! What those have in common who apply transactions at once: the leader, who reads what has come and hands it out, and the workers. Each worker
-//! has a desk, on which the events of one transaction are put as they come; they stay there until it is committed, so that it can be tried again.
+//! What those have in common who apply transactions at once: the leader, who reads what has come and hands it out, and the workers. Each transaction
+//! that is handed out has a tray, on which its events are put as they come; they stay there until it is committed, so that it can be tried again. The
+//! trays stand in the order of the transactions, and a worker who has nothing takes the first that nobody has: the leader goes ahead, and neither waits
+//! for the other at each transaction.
+//!
+//! No more workers compute than there are processors: one who waits (for his turn, for a lock, for a page) makes room for another. On one processor, four
+//! would each apply a transaction and then sleep until the three before it are committed, and there were more changes of threads than transactions.
 //!
 //! Whoever waits here sleeps until the very thing comes; nobody looks again and again, and nobody is woken for each event: a worker is for the whole of
-//! its transaction, or for what there is of it when the leader itself has to wait.
+//! a transaction, or for what there is of it when the leader itself has to wait, and the leader when half of the trays are empty.
 //!
 //! What it never does: apply anything, or decide what goes beside what.
+
+mod tray;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use base::lock::{Condvar, Mutex, MutexGuard};
 use engine::Interrupt;
-use wire::binlog::format::Format;
 
-use super::place::Place;
 use super::queue::Queued;
-use super::schedule::Slot;
 use super::stopped::Stopped;
+pub(super) use tray::Job;
+use tray::{Activity, Seat, Tray};
 
-/// A transaction that a worker is to apply.
-#[derive(Debug)]
-pub(super) struct Job {
-    /// Where it stands among the others.
-    pub slot: Slot,
-    /// How far all before it have come.
-    pub base: Place,
-    /// What has written it.
-    pub format: Option<Arc<Format>>,
-    /// It is left out (`sql_replica_skip_counter`).
-    pub skipped: bool,
-    /// Nothing is beside it.
-    pub alone: bool,
-}
+/// So many transactions are handed out at most.
+const MOST_TRAYS: usize = 256;
 
 /// What comes next of a worker's transaction.
 #[derive(Debug)]
@@ -46,43 +40,14 @@ pub(super) enum Next {
     Ended,
 }
 
-#[derive(Default)]
-struct Desk {
-    job: Option<Arc<Job>>,
-    events: VecDeque<Arc<Queued>>,
-    /// How many of them the worker has taken.
-    taken: usize,
-    whole: bool,
-    abandoned: bool,
-    /// It has too many events to be tried again: those that were taken are gone.
-    streamed: bool,
-    /// The worker sleeps until all up to this number are done.
-    waits_for: Option<u64>,
-    /// To end what its session waits for.
-    interrupt: Option<Arc<Interrupt>>,
-}
-
-impl Desk {
-    /// Whether its worker has waited long enough, when all up to `done` are done.
-    fn may_begin(&self, done: u64) -> bool {
-        let first = self.job.as_ref().is_none_or(|j| j.slot.number <= done + 1);
-        let before = self.waits_for.is_none_or(|n| n <= done);
-        before && (first || self.whole || self.abandoned)
-    }
-}
-
 /// What the leader waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Want {
-    /// A worker who has nothing.
-    Free,
-    /// This one has nothing.
-    FreeOf(usize),
-    /// Nobody has anything.
-    Idle,
+    /// No more than so many trays.
+    Trays(usize),
     /// All up to this number are done.
     Done(u64),
-    /// Room on a desk.
+    /// Room for events.
     Room,
 }
 
@@ -91,27 +56,93 @@ struct Inner {
     want: Option<Want>,
     /// All up to this number are committed.
     done: u64,
-    /// Bytes of events on desks.
+    /// Bytes of events on trays.
     bytes: u64,
     limit: u64,
     /// All come back as soon as they can.
     ended: bool,
-    /// Nothing more is handed out.
+    /// What nobody has is not taken any more.
     closed: bool,
     failure: Option<Stopped>,
-    desks: Vec<Desk>,
+    /// In the order of their numbers, without gaps.
+    trays: VecDeque<Tray>,
+    /// The number of the first tray.
+    first: u64,
+    /// The number of the first that nobody has taken.
+    next: u64,
+    seats: Vec<Seat>,
+    /// He alone takes what there is.
+    only: Option<usize>,
+    /// So many workers are active.
+    active: usize,
+    /// So many are to be at most.
+    most_active: usize,
 }
 
 impl Inner {
+    fn set(&mut self, worker: usize, activity: Activity) {
+        let before = std::mem::replace(&mut self.seats[worker].activity, activity);
+        self.active += usize::from(activity == Activity::Active);
+        self.active -= usize::from(before == Activity::Active);
+    }
+
+    /// Whether there is a transaction that nobody has, and room for one who takes it.
+    fn is_for_taking(&mut self) -> bool {
+        let (next, room) = (self.next, self.active < self.most_active);
+        room && self.tray(next).is_some_and(|t| t.may_be_taken())
+    }
+
+    fn tray(&mut self, number: u64) -> Option<&mut Tray> {
+        let at = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.trays.get_mut(at)
+    }
+
+    /// That of a worker.
+    fn tray_of(&mut self, worker: usize) -> Option<&mut Tray> {
+        let number = self.seats.get(worker)?.has?;
+        self.tray(number)
+    }
+
+    /// Whether a worker has waited long enough.
+    fn may_begin(&self, worker: usize) -> bool {
+        let Some(seat) = self.seats.get(worker) else {
+            return true;
+        };
+        let tray = seat
+            .has
+            .and_then(|n| self.trays.get((n - self.first) as usize));
+        let ready =
+            tray.is_none_or(|t| t.job.slot.number <= self.done + 1 || t.whole || t.abandoned);
+        ready && seat.waits_for.is_none_or(|n| n <= self.done)
+    }
+
     /// Whether the leader waits for something that there may be now.
     fn may_wake_leader(&self) -> bool {
         self.want.is_some_and(|want| match want {
-            Want::Free => self.desks.iter().any(|d| d.job.is_none()),
-            Want::FreeOf(worker) => self.desks[worker].job.is_none(),
-            Want::Idle => self.desks.iter().all(|d| d.job.is_none()),
+            Want::Trays(most) => self.trays.len() <= most,
             Want::Done(number) => self.done >= number,
             Want::Room => true,
         })
+    }
+
+    /// A worker to be rung for.
+    fn call(&mut self) -> Option<usize> {
+        if self.closed || !self.is_for_taking() {
+            return None;
+        }
+        let only = self.only;
+        let mut seats = self.seats.iter().enumerate();
+        let is_free =
+            |(i, s): &(usize, &Seat)| s.activity == Activity::Idle && only.is_none_or(|o| o == *i);
+        let worker = seats.find(is_free)?.0;
+        self.set(worker, Activity::Active);
+        Some(worker)
+    }
+
+    /// Whose transaction this is; where it is nobody's, a worker to be rung for.
+    fn call_for(&mut self, number: u64) -> Option<usize> {
+        let worker = self.tray(number).and_then(|t| t.worker);
+        worker.or_else(|| self.call())
     }
 }
 
@@ -125,12 +156,15 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// So many workers, whose desks hold so many bytes of events.
-    pub fn new(workers: usize, limit: u64) -> Crew {
+    /// So many workers on so many processors, whose trays hold so many bytes of events.
+    pub fn new(workers: usize, processors: usize, limit: u64) -> Crew {
         Crew {
             inner: Mutex::new(Inner {
                 limit,
-                desks: (0..workers).map(|_| Desk::default()).collect(),
+                first: 1,
+                next: 1,
+                most_active: processors.max(1),
+                seats: (0..workers).map(|_| Seat::default()).collect(),
                 ..Inner::default()
             }),
             leader: Condvar::new(),
@@ -142,8 +176,8 @@ impl Crew {
         self.inner.lock()
     }
 
-    fn ring(&self, worker: usize) {
-        if let Some(bell) = self.bells.get(worker) {
+    fn ring(&self, worker: Option<usize>) {
+        if let Some(bell) = worker.and_then(|w| self.bells.get(w)) {
             bell.notify_all();
         }
     }
@@ -167,8 +201,8 @@ impl Crew {
     pub fn end(&self) {
         let mut c = self.lock();
         c.ended = true;
-        for desk in &c.desks {
-            if let Some(interrupt) = &desk.interrupt {
+        for seat in &c.seats {
+            if let Some(interrupt) = &seat.interrupt {
                 interrupt.kill_connection();
             }
         }
@@ -195,7 +229,7 @@ impl Crew {
 
 /// The leader's part.
 impl Crew {
-    /// Nothing more is handed out: who has something finishes it.
+    /// Nothing more is handed out: who has something finishes it, and what nobody has is left.
     pub fn close(&self) {
         self.lock().closed = true;
         self.ring_all();
@@ -217,36 +251,24 @@ impl Crew {
         }
     }
 
-    /// Waits for a worker who has nothing; `None`: all come to an end.
-    pub fn wait_free(&self) -> Option<usize> {
+    /// Waits until there are so few trays; false: all come to an end.
+    fn wait_trays(&self, most: usize) -> bool {
         let mut c = self.lock();
-        loop {
-            if c.ended {
-                return None;
-            }
-            if let Some(i) = c.desks.iter().position(|d| d.job.is_none()) {
-                return Some(i);
-            }
-            c = self.wait_bell(c, Want::Free);
-        }
-    }
-
-    /// Waits for one worker to have nothing; false: all come to an end.
-    pub fn wait_free_of(&self, worker: usize) -> bool {
-        let mut c = self.lock();
-        while !c.ended && c.desks[worker].job.is_some() {
-            c = self.wait_bell(c, Want::FreeOf(worker));
+        while !c.ended && c.trays.len() > most {
+            c = self.wait_bell(c, Want::Trays(most));
         }
         !c.ended
+    }
+
+    /// Waits for room for another transaction, where all the trays are taken until half of them are not; false: all come to an end.
+    pub fn wait_free(&self) -> bool {
+        let full = self.lock().trays.len() >= MOST_TRAYS;
+        self.wait_trays(if full { MOST_TRAYS / 2 } else { MOST_TRAYS - 1 })
     }
 
     /// Waits until nobody has anything; false: all come to an end.
     pub fn wait_idle(&self) -> bool {
-        let mut c = self.lock();
-        while !c.ended && c.desks.iter().any(|d| d.job.is_some()) {
-            c = self.wait_bell(c, Want::Idle);
-        }
-        !c.ended
+        self.wait_trays(0)
     }
 
     /// Waits until all up to this number are done; false: all come to an end.
@@ -258,19 +280,50 @@ impl Crew {
         !c.ended
     }
 
-    /// Gives a worker who has nothing a transaction. He hears of it with the last of its events, or by [`tell`](Self::tell).
-    pub fn hand(&self, worker: usize, job: Job) {
-        self.lock().desks[worker].job = Some(Arc::new(job));
+    /// Hands out the next transaction. A worker hears of it with the last of its events, or by [`tell`](Self::tell).
+    pub fn hand(&self, job: Job) {
+        let mut c = self.lock();
+        let behind = c.first + c.trays.len() as u64;
+        assert_eq!(job.slot.number, behind, "transactions have their order");
+        c.trays.push_back(Tray::new(job));
     }
 
-    /// The leader is about to wait for more events of a worker's transaction: he may be able to begin with what there is.
-    pub fn tell(&self, worker: usize) {
+    /// Something of this transaction has changed: its worker goes on, or one is to take it.
+    fn ring_for(&self, mut c: MutexGuard<'_, Inner>, number: u64) {
+        let worker = c.call_for(number);
+        drop(c);
         self.ring(worker);
     }
 
-    /// Puts an event of the transaction that was handed out last on its desk, once there is room; `last`: it is whole with that. False: all come
+    /// The leader is about to wait for more events of this transaction: a worker may be able to begin with what there is.
+    pub fn tell(&self, number: u64) {
+        let mut c = self.lock();
+        if let Some(tray) = c.tray(number) {
+            tray.told = true;
+        }
+        self.ring_for(c, number);
+    }
+
+    /// Whoever applies this transaction applies all that comes behind it.
+    pub fn keep(&self, number: u64) {
+        let mut c = self.lock();
+        let Some(tray) = c.tray(number) else {
+            return;
+        };
+        match tray.worker {
+            Some(worker) => c.only = Some(worker),
+            // Nobody has it yet, so nobody else refers to it.
+            None => {
+                if let Some(job) = Arc::get_mut(&mut tray.job) {
+                    job.keeps = true;
+                }
+            }
+        }
+    }
+
+    /// Puts an event of the transaction that was handed out last on its tray, once there is room; `last`: it is whole with that. False: all come
     /// to an end.
-    pub fn put(&self, worker: usize, event: Queued, last: bool) -> bool {
+    pub fn put(&self, number: u64, event: Queued, last: bool) -> bool {
         let size = event.size();
         let mut c = self.lock();
         loop {
@@ -280,34 +333,40 @@ impl Crew {
             if c.bytes == 0 || c.bytes.saturating_add(size) <= c.limit {
                 break;
             }
-            let (done, desk) = (c.done, &mut c.desks[worker]);
-            let first = desk.job.as_ref().is_some_and(|j| j.slot.number <= done + 1);
-            if first && !desk.streamed {
+            let first = number <= c.done + 1;
+            if let Some(tray) = c.tray(number)
+                && first
+                && !tray.streamed
+            {
                 // Nobody is before it whom it could be in the way of: it need not be tried again.
-                desk.streamed = true;
-                let freed: u64 = desk.events.drain(..desk.taken).map(|e| e.size()).sum();
-                desk.taken = 0;
+                tray.streamed = true;
+                let freed: u64 = tray.events.drain(..tray.read).map(|e| e.size()).sum();
+                tray.read = 0;
                 c.bytes -= freed;
                 continue;
             }
+            let worker = c.call_for(number);
             self.ring(worker);
             c = self.wait_bell(c, Want::Room);
         }
         c.bytes += size;
-        let desk = &mut c.desks[worker];
-        desk.events.push_back(Arc::new(event));
-        desk.whole = last;
-        drop(c);
+        if let Some(tray) = c.tray(number) {
+            tray.events.push_back(Arc::new(event));
+            tray.whole = last;
+        }
         if last {
-            self.ring(worker);
+            self.ring_for(c, number);
         }
         true
     }
 
     /// No more of a transaction will come, and it is not whole.
-    pub fn abandon(&self, worker: usize) {
-        self.lock().desks[worker].abandoned = true;
-        self.ring(worker);
+    pub fn abandon(&self, number: u64) {
+        let mut c = self.lock();
+        if let Some(tray) = c.tray(number) {
+            tray.abandoned = true;
+        }
+        self.ring_for(c, number);
     }
 }
 
@@ -319,22 +378,63 @@ impl Crew {
         if c.ended {
             interrupt.kill_connection();
         }
-        c.desks[worker].interrupt = Some(interrupt);
+        c.seats[worker].interrupt = Some(interrupt);
     }
 
-    /// Waits for a transaction; `None`: there will be none.
+    /// Its session waits for something else than what is here, or goes on.
+    pub fn waits(&self, worker: usize, waits: bool) {
+        let mut c = self.lock();
+        if c.seats[worker].has.is_none() {
+            return;
+        }
+        match waits {
+            true => {
+                c.set(worker, Activity::Waits);
+                let other = c.call();
+                drop(c);
+                self.ring(other);
+            }
+            false => c.set(worker, Activity::Active),
+        }
+    }
+
+    /// Waits for the bell of a worker who has something, and makes room for another meanwhile.
+    fn wait_own_bell<'c>(
+        &'c self,
+        mut c: MutexGuard<'c, Inner>,
+        worker: usize,
+    ) -> MutexGuard<'c, Inner> {
+        c.set(worker, Activity::Waits);
+        let other = c.call();
+        self.ring(other);
+        c = self.bells[worker].wait(c);
+        c.set(worker, Activity::Active);
+        c
+    }
+
+    /// Takes the first transaction that nobody has, and waits for one; `None`: there will be none.
     pub fn take_job(&self, worker: usize) -> Option<Arc<Job>> {
         let mut c = self.lock();
         loop {
-            if c.ended {
+            c.set(worker, Activity::Idle);
+            if c.ended || c.closed {
                 return None;
             }
-            if let Some(job) = &c.desks[worker].job {
-                return Some(Arc::clone(job));
+            let number = c.next;
+            let may = c.only.is_none_or(|o| o == worker) && c.is_for_taking();
+            if may && let Some(tray) = c.tray(number) {
+                tray.worker = Some(worker);
+                let job = Arc::clone(&tray.job);
+                c.next += 1;
+                c.seats[worker].has = Some(number);
+                c.set(worker, Activity::Active);
+                if job.keeps {
+                    c.only = Some(worker);
+                }
+                return Some(job);
             }
-            if c.closed {
-                return None;
-            }
+            let other = c.call();
+            self.ring(other);
             c = self.bells[worker].wait(c);
         }
     }
@@ -343,11 +443,11 @@ impl Crew {
     /// may be in the way of others never waits for events.
     pub fn wait_for(&self, worker: usize, number: u64) -> bool {
         let mut c = self.lock();
-        c.desks[worker].waits_for = Some(number);
-        while !c.ended && !c.desks[worker].may_begin(c.done) {
-            c = self.bells[worker].wait(c);
+        c.seats[worker].waits_for = Some(number);
+        while !c.ended && !c.may_begin(worker) {
+            c = self.wait_own_bell(c, worker);
         }
-        c.desks[worker].waits_for = None;
+        c.seats[worker].waits_for = None;
         !c.ended
     }
 
@@ -358,45 +458,49 @@ impl Crew {
             if c.ended {
                 return Next::Ended;
             }
-            let desk = &mut c.desks[worker];
-            if desk.abandoned {
+            let Some(tray) = c.tray_of(worker) else {
+                return Next::Ended;
+            };
+            if tray.abandoned {
                 return Next::Abandoned;
             }
-            if desk.streamed
-                && let Some(event) = desk.events.pop_front()
+            if tray.streamed
+                && let Some(event) = tray.events.pop_front()
             {
                 c.bytes -= event.size();
                 self.wake_leader(c);
                 return Next::Event(event);
             }
-            if let Some(event) = desk.events.get(desk.taken) {
+            if let Some(event) = tray.events.get(tray.read) {
                 let event = Arc::clone(event);
-                desk.taken += 1;
+                tray.read += 1;
                 return Next::Event(event);
             }
-            if desk.whole {
+            if tray.whole {
                 return Next::End;
             }
-            c = self.bells[worker].wait(c);
+            c = self.wait_own_bell(c, worker);
         }
     }
 
     /// Begins its transaction anew; false where that cannot be, as it is too large.
     pub fn rewind(&self, worker: usize) -> bool {
         let mut c = self.lock();
-        let desk = &mut c.desks[worker];
-        desk.taken = 0;
-        !desk.streamed
+        let Some(tray) = c.tray_of(worker) else {
+            return false;
+        };
+        tray.read = 0;
+        !tray.streamed
     }
 
     /// The transaction with this number is committed, or left out; all before it were.
     pub fn passed(&self, number: u64) {
         let mut c = self.lock();
         c.done = c.done.max(number);
-        let done = c.done;
-        let waits = c.desks.iter().enumerate();
-        for (i, _) in waits.filter(|(_, d)| d.waits_for.is_some() && d.may_begin(done)) {
-            self.ring(i);
+        for worker in 0..c.seats.len() {
+            if c.seats[worker].waits_for.is_some() && c.may_begin(worker) {
+                self.ring(Some(worker));
+            }
         }
         self.wake_leader(c);
     }
@@ -404,14 +508,20 @@ impl Crew {
     /// The worker has nothing any more.
     pub fn clear(&self, worker: usize) {
         let mut c = self.lock();
-        let desk = &mut c.desks[worker];
-        let freed: u64 = desk.events.iter().map(|e| e.size()).sum();
-        let interrupt = desk.interrupt.take();
-        *desk = Desk {
-            interrupt,
-            ..Desk::default()
+        let Some(tray) = c.tray_of(worker) else {
+            return;
         };
+        tray.cleared = true;
+        let freed: u64 = tray.events.drain(..).map(|e| e.size()).sum();
         c.bytes -= freed;
+        c.seats[worker].has = None;
+        while c.trays.front().is_some_and(|t| t.cleared) {
+            c.trays.pop_front();
+            c.first += 1;
+        }
         self.wake_leader(c);
     }
 }
+
+#[cfg(test)]
+mod tests;

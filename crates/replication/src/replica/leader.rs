@@ -1,4 +1,4 @@
-//! The leader of several workers: reads what has come, hands each transaction to a worker, and puts its events on the worker's desk as they come.
+//! The leader of several workers: reads what has come, hands out each transaction, and puts its events on its tray as they come.
 //! What goes beside what is in [`schedule`](super::schedule).
 //!
 //! What commits by itself (a change of definitions, a statement without a transaction around it) begins when all before it is done, and what is behind
@@ -49,7 +49,6 @@ enum Stage {
     /// A worker has it.
     Handed {
         name: Name,
-        worker: usize,
         number: u64,
         /// Nothing has said that it goes on until a commit: it ends with the file that is being loaded.
         bare: bool,
@@ -65,8 +64,6 @@ pub(super) struct Leader<'s> {
     schedule: Schedule,
     format: Option<Arc<Format>>,
     stage: Stage,
-    /// Who applies everything from now on: its session has temporary tables.
-    only: Option<usize>,
 }
 
 /// All come to an end: whoever has failed has said why.
@@ -82,7 +79,6 @@ impl<'s> Leader<'s> {
             schedule: Schedule::default(),
             format: None,
             stage: Stage::Between,
-            only: None,
         }
     }
 
@@ -91,8 +87,8 @@ impl<'s> Leader<'s> {
         let outcome = self.lead_on();
         // What is not whole is taken back.
         self.abandon();
-        if let Err(Stopped::Failed(_) | Stopped::GivenUp(_)) = outcome {
-            // What came before is applied.
+        if !matches!(outcome, Err(Stopped::Asked)) {
+            // What came before is applied. Whoever wants it to end waits for no more than what has been begun.
             self.crew.wait_idle();
         }
         outcome
@@ -104,8 +100,8 @@ impl<'s> Leader<'s> {
                 return Err(Stopped::Until);
             }
             if self.shared.queue.is_empty() {
-                if let Stage::Handed { worker, .. } = self.stage {
-                    self.crew.tell(worker);
+                if let Stage::Handed { number, .. } = self.stage {
+                    self.crew.tell(number);
                 }
                 self.shared.state().applier_state =
                     "Replica has read all relay log; waiting for more updates";
@@ -163,7 +159,7 @@ impl<'s> Leader<'s> {
                 };
                 self.begin(header, name, clock)?;
                 if !g.standalone {
-                    self.hand_out(false)?;
+                    self.hand_out(false, false)?;
                 }
             }
             kind::INCIDENT => return Err(incident(body).into()),
@@ -268,12 +264,9 @@ impl<'s> Leader<'s> {
                 if alone && let Stage::Begun { clock, .. } = &mut self.stage {
                     *clock = Clock::Alone;
                 }
-                let worker = self.hand_out(whole)?;
+                self.hand_out(whole, temporary)?;
                 if loads && let Stage::Handed { bare, .. } = &mut self.stage {
                     *bare = true;
-                }
-                if temporary {
-                    self.only = worker;
                 }
                 Ok(())
             }
@@ -281,8 +274,8 @@ impl<'s> Leader<'s> {
         }
     }
 
-    /// Gives the transaction that has begun to a worker, and says to whom; `whole`: with all its events.
-    fn hand_out(&mut self, whole: bool) -> Result<Option<usize>, Stopped> {
+    /// Hands out the transaction that has begun. `whole`: with all its events; `keeps`: whoever applies it applies all behind it.
+    fn hand_out(&mut self, whole: bool, keeps: bool) -> Result<(), Stopped> {
         let stage = std::mem::replace(&mut self.stage, Stage::Between);
         let Stage::Begun {
             name,
@@ -292,31 +285,26 @@ impl<'s> Leader<'s> {
         } = stage
         else {
             self.stage = stage;
-            return Ok(None);
+            return Ok(());
         };
-        let worker = match self.only {
-            Some(worker) => self.crew.wait_free_of(worker).then_some(worker),
-            None => self.crew.wait_free(),
-        };
-        let worker = worker.ok_or(ENDED)?;
+        if !self.crew.wait_free() {
+            return Err(ENDED);
+        }
         let slot = self.schedule.next(clock, self.crew.done());
         self.shared.state().in_flight += 1;
-        self.crew.hand(
-            worker,
-            Job {
-                slot,
-                base: self.place.clone(),
-                format: self.format.clone(),
-                skipped,
-                alone: clock == Clock::Alone,
-            },
-        );
+        self.crew.hand(Job {
+            slot,
+            base: self.place.clone(),
+            format: self.format.clone(),
+            skipped,
+            alone: clock == Clock::Alone,
+            keeps,
+        });
         // Whether it took place is known from now on.
         self.place.unfinished = None;
         let number = slot.number;
         self.stage = Stage::Handed {
             name,
-            worker,
             number,
             bare: false,
         };
@@ -324,7 +312,7 @@ impl<'s> Leader<'s> {
         for (i, event) in events.into_iter().enumerate() {
             self.put(event, whole && i + 1 == count)?;
         }
-        Ok(Some(worker))
+        Ok(())
     }
 
     /// An event of the transaction that was handed out last.
@@ -367,17 +355,17 @@ impl<'s> Leader<'s> {
 
     /// The session of the worker who has this transaction makes a temporary table, which no other session can see.
     fn keep_to_one(&mut self) {
-        if let Stage::Handed { worker, .. } = self.stage {
-            self.only = Some(worker);
+        if let Stage::Handed { number, .. } = self.stage {
+            self.crew.keep(number);
         }
     }
 
     fn put(&mut self, event: Queued, last: bool) -> Result<(), Stopped> {
-        let Stage::Handed { name, worker, .. } = self.stage else {
+        let Stage::Handed { name, number, .. } = self.stage else {
             return Err(wire::ProtocolError::Malformed.into());
         };
         let end = event.end.clone();
-        if !self.crew.put(worker, event, last) {
+        if !self.crew.put(number, event, last) {
             return Err(ENDED);
         }
         if last {
@@ -395,8 +383,8 @@ impl<'s> Leader<'s> {
 
     /// The transaction whose events came does not go on: the source has ended within it, or another stream begins.
     fn abandon(&mut self) {
-        if let Stage::Handed { worker, .. } = self.stage {
-            self.crew.abandon(worker);
+        if let Stage::Handed { number, .. } = self.stage {
+            self.crew.abandon(number);
         }
         self.stage = Stage::Between;
     }

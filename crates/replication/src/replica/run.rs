@@ -1,5 +1,6 @@
 //! The applier's thread: begins a stream, applies what comes by itself or at the head of several workers, and begins anew where others were in the way.
 
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
@@ -115,7 +116,8 @@ impl Drop for End<'_> {
 fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), Stopped>, bool) {
     shared.instance.engine().begin_commit_order();
     let limit = shared.variable("replica_pending_jobs_size_max");
-    let crew = Crew::new(workers, limit);
+    let processors = thread::available_parallelism().map_or(1, NonZero::get);
+    let crew = Crew::new(workers, processors, limit);
     let settler = Settler::default();
     let outcome = thread::scope(|scope| {
         let _end = End(&crew, &settler);

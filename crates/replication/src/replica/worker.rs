@@ -3,6 +3,8 @@
 //! What goes wrong before all that stands before it is committed is not believed: another one may be in the way, or may have to be there first. It is
 //! taken back, and tried again when its turn has come. So a transaction that was begun too early costs time, and nothing else.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 
 use base::block_on;
@@ -21,7 +23,16 @@ use super::stopped::Stopped;
 
 /// A worker's thread.
 pub(super) fn run(shared: &Shared, crew: &Crew, settler: &Settler, worker: usize) {
-    if let Err(why) = block_on(run_to_end(shared, crew, settler, worker)) {
+    let mut work = pin!(run_to_end(shared, crew, settler, worker));
+    let ended = block_on(poll_fn(|cx| {
+        crew.waits(worker, false);
+        let polled = work.as_mut().poll(cx);
+        if polled.is_pending() {
+            crew.waits(worker, true);
+        }
+        polled
+    }));
+    if let Err(why) = ended {
         stop_all(shared, crew, why);
     }
 }
