@@ -121,7 +121,7 @@ fn transactions(file: &[u8]) -> Vec<Did> {
 #[test]
 fn no_dependency_is_left_out() {
     let (mut pairs, mut beside, mut moved, mut parents) = (0, 0, 0, 0);
-    for seed in 20..28 {
+    for seed in 20..60 {
         let rich = seed % 4 != 0;
         let made = match seed % 3 {
             0 => History::random_compressed(seed, 200, rich),
