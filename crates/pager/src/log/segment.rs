@@ -14,8 +14,10 @@ use std::sync::Arc;
 /// Bytes before the log bytes in a segment file.
 pub const SEGMENT_HEADER: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"TDMLLOG1");
-/// Bytes of a new segment that are handed to the device at once: who waits for a commit or a page meanwhile waits behind them.
-const ZEROS_AT_ONCE: u64 = 4 << 20;
+/// Bytes of a new segment that are handed to the device at once: who waits for a commit or a page meanwhile waits behind them. On a busy processor
+/// others get their turn while the thread waits for the device: to write a mebibyte takes up to two milliseconds of it where the system has to find
+/// memory first.
+const ZEROS_AT_ONCE: u64 = 1 << 20;
 /// Segments that are kept open because they were read.
 const READ_OPEN: usize = 4;
 /// Version of the log's bytes.
