@@ -32,8 +32,8 @@ impl Wake for Parker {
 /// A future that this thread runs.
 struct Frame {
     waker: Waker,
-    /// When it is to be polled, the last first.
-    deadlines: Vec<Instant>,
+    /// When it is to be polled, as it has said since it was polled last.
+    deadline: Option<Instant>,
 }
 
 thread_local! {
@@ -48,25 +48,14 @@ pub fn wake_here_at(waker: &Waker, at: Instant) -> bool {
         let Some(frame) = frame else {
             return false;
         };
-        let place = frame.deadlines.partition_point(|d| *d > at);
-        if frame.deadlines.get(place) != Some(&at) {
-            frame.deadlines.insert(place, at);
-        }
+        frame.deadline = Some(frame.deadline.map_or(at, |d| d.min(at)));
         true
     })
 }
 
-/// Takes off the deadlines that have come; the next one.
-fn next_deadline(now: Option<Instant>) -> Option<Instant> {
-    FRAMES.with_borrow_mut(|frames| {
-        let deadlines = &mut frames.last_mut()?.deadlines;
-        while let (Some(first), Some(now)) = (deadlines.last(), now)
-            && *first <= now
-        {
-            deadlines.pop();
-        }
-        deadlines.last().copied()
-    })
+/// Takes what the innermost future has said of a deadline.
+fn take_deadline() -> Option<Instant> {
+    FRAMES.with_borrow_mut(|frames| frames.last_mut()?.deadline.take())
 }
 
 /// Ends the innermost frame, also where its future panics.
@@ -112,7 +101,7 @@ fn wait_for<F: Future>(future: F, looks: u32) -> F::Output {
     FRAMES.with_borrow_mut(|frames| {
         frames.push(Frame {
             waker: waker.clone(),
-            deadlines: Vec::new(),
+            deadline: None,
         });
     });
     let _end = EndOfFrame;
@@ -121,13 +110,14 @@ fn wait_for<F: Future>(future: F, looks: u32) -> F::Output {
         if let Poll::Ready(v) = future.as_mut().poll(&mut cx) {
             return v;
         }
+        // It says so again whenever it is polled and still waits for it.
+        let deadline = take_deadline();
         for _ in 0..looks {
             if parker.woken.load(Ordering::Relaxed) {
                 break;
             }
             std::hint::spin_loop();
         }
-        let deadline = next_deadline(None);
         while !parker.woken.swap(false, Ordering::AcqRel) {
             let Some(at) = deadline else {
                 thread::park();
@@ -135,7 +125,6 @@ fn wait_for<F: Future>(future: F, looks: u32) -> F::Output {
             };
             let now = Instant::now();
             if at <= now {
-                next_deadline(Some(now));
                 break;
             }
             thread::park_timeout(at - now);
@@ -196,12 +185,28 @@ mod tests {
             }));
         });
         assert!(begun.elapsed() < Duration::from_secs(20));
+        // Woken for nothing, it still ends in time.
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..20 {
+                    thread::sleep(Duration::from_millis(1));
+                    event.fire();
+                }
+            });
+            block_on(rest(&clock, 60_000, |cx| {
+                event.park(cx);
+                false
+            }));
+        });
+        let took = begun.elapsed();
+        assert!(took >= Duration::from_millis(59) && took < Duration::from_secs(20));
         // Nested: the outer one's deadline is not taken for the inner one's.
         let inner = async {
             block_on(deadline(&clock, clock.now_us() + 1_000));
             deadline(&clock, clock.now_us() + 1_000).await;
         };
         block_on(inner);
-        assert!(next_deadline(None).is_none(), "nothing is left");
+        assert!(take_deadline().is_none(), "nothing is left");
     }
 }

@@ -23,7 +23,8 @@ pub trait Clock: Send + Sync {
     /// Microseconds since the Unix epoch.
     fn wall_us(&self) -> i64;
     /// Wakes `waker` once when [`Clock::now_us`] has reached `at_us`. Used for what a user set a time for (a lock wait
-    /// timeout, the once-a-second flush) and for work that is put off while nobody waits for it, never for "wait a little in case".
+    /// timeout, the once-a-second flush) and for work that is put off while nobody waits for it, never for "wait a little in case". A task that is
+    /// polled again and still waits asks again: what it asked for before may be forgotten then.
     fn wake_at(&self, at_us: u64, waker: Waker);
 }
 
