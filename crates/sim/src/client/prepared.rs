@@ -138,7 +138,8 @@ pub async fn end_all(cx: &Arc<Context>) -> Result<(), Trouble> {
 pub async fn recovered(cx: &Arc<Context>, at: u64, sure: u64) -> Result<(), Trouble> {
     let listed = cx.engine.prepared().await?;
     let listed: BTreeSet<u64> = listed.iter().filter_map(|p| number(&p.xid)).collect();
-    let mut all = std::mem::take(&mut cx.model().prepared);
+    // The power may fail again while rows are looked at: what is known of them stays until all is seen.
+    let mut all = cx.model().prepared.clone();
     for n in &listed {
         if !all.contains_key(n) {
             return Err(Trouble::Wrong(format!(
