@@ -142,6 +142,18 @@ impl<'p> Mtr<'p> {
         self.undo_len += (self.buf.len() - at) as u32;
     }
 
+    /// Sets the opaque part of a record without pages.
+    #[inline]
+    fn set_plain(&mut self, kind: RecordKind, body: &[u8]) {
+        match kind {
+            RecordKind::Commit => {
+                let durable = record::durable_bytes(self.log.durable());
+                self.set_undo(&[body, &durable]);
+            }
+            _ => self.set_undo(&[body]),
+        }
+    }
+
     /// Logs and applies everything.
     #[inline]
     pub fn commit(self) -> Committed {
@@ -242,6 +254,40 @@ impl Drop for Mtr<'_> {
     }
 }
 
+/// Appends two records without pages, one right behind the other: `front` is the kind and the body of the first, which has the second's
+/// transaction and nothing in front of it. Gives the place of the second.
+pub(crate) fn append_behind(
+    log: &Log,
+    redo: &RedoTable,
+    front: (RecordKind, &[u8]),
+    (kind, txid, prev): (RecordKind, TxnId, Lsn),
+    body: &[u8],
+    publish: impl FnOnce(Lsn, Lsn),
+) -> Committed {
+    let mut m = Mtr::new(log, redo);
+    m.buf.extend_from_slice(front.1);
+    record::finish(
+        &mut m.buf,
+        front.0,
+        0,
+        front.1.len() as u32,
+        txid,
+        Lsn::NONE,
+    );
+    let second = m.buf.len();
+    m.buf.resize(second + RECORD_HEADER, 0);
+    m.set_plain(kind, body);
+    let len = m.undo_len;
+    record::finish_from(second, &mut m.buf, kind, 0, len, txid, prev);
+    assert!(
+        second.max(m.buf.len() - second) <= record::RECORD_LEN_MAX,
+        "log records of {} bytes",
+        m.buf.len()
+    );
+    let (start, end) = log.append_all(&mut m.buf, second, publish);
+    Committed { start, end }
+}
+
 /// Convenience for a record without pages.
 pub(crate) fn append_plain(
     log: &Log,
@@ -254,9 +300,6 @@ pub(crate) fn append_plain(
 ) -> Result<Committed, OpError> {
     let mut m = Mtr::new(log, redo);
     m.set_txn(kind, txid, prev);
-    match kind {
-        RecordKind::Commit => m.set_undo(&[body, &record::durable_bytes(log.durable())]),
-        _ => m.set_undo(&[body]),
-    }
+    m.set_plain(kind, body);
     Ok(m.commit_with(publish))
 }

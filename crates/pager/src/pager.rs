@@ -10,7 +10,7 @@ use crate::files::Files;
 use crate::foreign::ForeignSpace;
 use crate::log::record::RecordKind;
 use crate::log::{Log, LogFollower, Observer, Scanner};
-use crate::mtr::{Committed, Mtr, PageIx, append_plain};
+use crate::mtr::{Committed, Mtr, PageIx, append_behind, append_plain};
 use crate::options::PagerOptions;
 use crate::page::{self, Page};
 use crate::pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
@@ -266,6 +266,22 @@ impl Pager {
         publish: impl FnOnce(Lsn, Lsn),
     ) -> Result<Committed, OpError> {
         append_plain(&self.log, &self.redo, kind, txid, prev, body, publish)
+    }
+
+    /// As [`append`](Self::append), with another record of the transaction right in front of it, `front`: its kind and body. A crash may leave
+    /// the front one alone, as with two appends, and never the other.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub fn append_behind(
+        &self,
+        front: (RecordKind, &[u8]),
+        record: (RecordKind, TxnId, Lsn),
+        body: &[u8],
+        publish: impl FnOnce(Lsn, Lsn),
+    ) -> Result<Committed, OpError> {
+        let (log, redo) = (&self.log, &self.redo);
+        Ok(append_behind(log, redo, front, record, body, publish))
     }
 
     /// Awaits what a synchronous operation lacked. A page comes back pinned: keep the pin until the operation succeeded.

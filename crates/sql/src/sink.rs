@@ -4,6 +4,7 @@
 //! [`ResultSink::finish`], once the statement's transaction has ended as it had to. An error is never passed through
 //! here: it is returned, and whoever owns the sink tells the client.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -83,7 +84,7 @@ pub struct Done {
     /// Number of warnings, at most 65535.
     pub warnings: u16,
     /// Text such as `Rows matched: 1  Changed: 1  Warnings: 0`.
-    pub info: String,
+    pub info: Cow<'static, str>,
     /// Another result follows.
     pub more: bool,
     /// A transaction is open.

@@ -45,7 +45,16 @@ pub struct ConvertMode {
     /// The session's time zone: TIMESTAMP columns are assigned local times and hold UTC.
     pub zone: Zone,
     /// Now in the session's zone: the date a TIME gets when it becomes a DATETIME.
-    pub today: Date,
+    pub today: Today,
+}
+
+/// A date that few ask for: it is worked out then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Today {
+    /// This one.
+    Is(Date),
+    /// The one of this time in the session's zone, in microseconds since 1970.
+    At(i64),
 }
 
 impl ConvertMode {
@@ -56,7 +65,7 @@ impl ConvertMode {
         no_zero_in_date: true,
         invalid_dates: false,
         zone: Zone::UTC,
-        today: Date::ZERO,
+        today: Today::Is(Date::ZERO),
     };
     /// An empty sql_mode in UTC.
     pub const LENIENT: ConvertMode = ConvertMode {
@@ -65,8 +74,19 @@ impl ConvertMode {
         no_zero_in_date: false,
         invalid_dates: false,
         zone: Zone::UTC,
-        today: Date::ZERO,
+        today: Today::Is(Date::ZERO),
     };
+
+    /// The date of today.
+    pub fn today(&self) -> Date {
+        match self.today {
+            Today::Is(date) => date,
+            Today::At(micros) => {
+                let local = self.zone.local(micros);
+                local.map_or(Date::ZERO, |d| d.date())
+            }
+        }
+    }
 
     /// Whether sql_mode lets this date be stored.
     pub fn allows(&self, d: DateTime) -> bool {

@@ -224,17 +224,34 @@ impl Log {
     /// the record counts as complete.
     #[inline]
     pub(crate) fn append(&self, buf: &mut [u8], publish: impl FnOnce(Lsn, Lsn)) -> (Lsn, Lsn) {
-        let start = self.ring.reserve(buf.len());
-        let end = Lsn(start.0 + buf.len() as u64);
-        record::seal(buf, start);
+        self.append_all(buf, 0, publish)
+    }
+
+    /// As [`append`](Self::append), of two records, of which the second begins at `second`, if that is not 0: it stands right behind the first,
+    /// they become complete at once, and `publish` and the caller are given the place of the second.
+    #[inline]
+    pub(crate) fn append_all(
+        &self,
+        buf: &mut [u8],
+        second: usize,
+        publish: impl FnOnce(Lsn, Lsn),
+    ) -> (Lsn, Lsn) {
+        let first = self.ring.reserve(buf.len());
+        let start = Lsn(first.0 + second as u64);
+        let end = Lsn(first.0 + buf.len() as u64);
+        record::seal(&mut buf[second..], start);
+        if second != 0 {
+            record::seal(&mut buf[..second], first);
+            self.counters.records.inc();
+        }
         if end.0 > self.written().0 + self.ring.capacity()
             || end.0 > self.ring.complete_seen().0 + self.ring.window()
         {
             self.make_ring_room(end);
         }
-        self.ring.fill(start, buf);
+        self.ring.fill(first, buf);
         publish(start, end);
-        self.ring.link(start, end);
+        self.ring.link(first, end);
         self.counters.records.inc();
         self.counters.bytes.add(buf.len() as u64);
         // Pairs with the fence in `Event::park`: either we see the waiter, or it sees the link.

@@ -114,6 +114,7 @@ fn seed(lsn: Lsn, bytes: &[u8]) -> u32 {
 }
 
 /// Completes a record under construction: pads it, sets its length. The checksum waits for the LSN ([`seal`]).
+#[inline]
 pub fn finish(
     buf: &mut Vec<u8>,
     kind: RecordKind,
@@ -122,9 +123,21 @@ pub fn finish(
     txid: TxnId,
     prev: Lsn,
 ) {
-    while !buf.len().is_multiple_of(8) {
-        buf.push(0);
-    }
+    finish_from(0, buf, kind, ops, undo_len, txid, prev);
+}
+
+/// As [`finish`], of the record that begins at `from`; what is in front of it is finished.
+pub fn finish_from(
+    from: usize,
+    buf: &mut Vec<u8>,
+    kind: RecordKind,
+    ops: u16,
+    undo_len: u32,
+    txid: TxnId,
+    prev: Lsn,
+) {
+    buf.resize(buf.len().next_multiple_of(8), 0);
+    let buf = &mut buf[from..];
     let len = buf.len() as u32;
     le::put_u32(buf, 0, len);
     buf[8] = kind as u8;
@@ -258,5 +271,25 @@ mod tests {
             c[i] ^= 1;
             assert!(Record::verify(&c, Lsn(4096)).is_none(), "byte {i}");
         }
+    }
+
+    #[test]
+    fn a_record_behind_another_is_as_one_alone() {
+        let one = |body: &[u8], kind| {
+            let mut b = vec![0u8; RECORD_HEADER];
+            b.extend_from_slice(body);
+            finish(&mut b, kind, 0, body.len() as u32, TxnId(5), Lsn(8));
+            b
+        };
+        let (first, second) = (
+            one(b"abcde", RecordKind::Event),
+            one(b"x", RecordKind::Commit),
+        );
+        let mut both = first.clone();
+        let from = both.len();
+        both.resize(from + RECORD_HEADER, 0);
+        both.push(b'x');
+        finish_from(from, &mut both, RecordKind::Commit, 0, 1, TxnId(5), Lsn(8));
+        assert_eq!(both, [first, second].concat());
     }
 }

@@ -67,12 +67,23 @@ impl Ring {
     /// Copies a record to its place.
     #[inline]
     pub fn fill(&self, at: Lsn, bytes: &[u8]) {
-        let mask = self.words.len() - 1;
-        let mut i = (at.0 / 8) as usize & mask;
-        for w in bytes.as_chunks::<8>().0 {
-            self.words[i].store(u64::from_le_bytes(*w), Ordering::Relaxed);
-            i = (i + 1) & mask;
+        let (mut chunks, (first, rest)) = (bytes.as_chunks::<8>().0, self.from(at));
+        for part in [first, rest] {
+            let n = chunks.len().min(part.len());
+            for (word, w) in part.iter().zip(chunks) {
+                word.store(u64::from_le_bytes(*w), Ordering::Relaxed);
+            }
+            chunks = &chunks[n..];
         }
+    }
+
+    /// The words from a position on to the end of the memory, and those that follow.
+    #[inline]
+    fn from(&self, at: Lsn) -> (&[AtomicU64], &[AtomicU64]) {
+        let (rest, first) = self
+            .words
+            .split_at((at.0 / 8) as usize & (self.words.len() - 1));
+        (first, rest)
     }
 
     /// Declares the record at `at`..`end` whole.
@@ -150,17 +161,19 @@ impl Ring {
     /// As [`Ring::copy_out`], for the thread that writes the log out: what it has not written yet is not overwritten
     /// (whoever has reserved so far ahead waits for it before filling).
     pub fn copy_unwritten(&self, at: Lsn, out: &mut [u8]) {
-        let mask = self.words.len() - 1;
-        let mut i = (at.0 / 8) as usize & mask;
-        let (chunks, rest) = out.as_chunks_mut::<8>();
-        for w in chunks {
-            *w = self.words[i].load(Ordering::Relaxed).to_le_bytes();
-            i = (i + 1) & mask;
+        let (mut chunks, last) = out.as_chunks_mut::<8>();
+        let after = Lsn(at.0 + 8 * chunks.len() as u64);
+        let (first, rest) = self.from(at);
+        for part in [first, rest] {
+            let (filled, left) = chunks.split_at_mut(chunks.len().min(part.len()));
+            for (w, word) in filled.iter_mut().zip(part) {
+                *w = word.load(Ordering::Relaxed).to_le_bytes();
+            }
+            chunks = left;
         }
-        if !rest.is_empty() {
-            let w = self.words[i].load(Ordering::Relaxed).to_le_bytes();
-            let n = rest.len();
-            rest.copy_from_slice(&w[..n]);
+        if !last.is_empty() {
+            let w = self.from(after).0[0].load(Ordering::Relaxed);
+            last.copy_from_slice(&w.to_le_bytes()[..last.len()]);
         }
     }
 }
@@ -178,6 +191,21 @@ mod tests {
         assert_eq!(r.advance(), Lsn(64));
         r.link(a, Lsn(a.0 + 16));
         assert_eq!(r.advance(), Lsn(104));
+    }
+
+    #[test]
+    fn what_was_filled_in_across_the_end_is_read() {
+        for at in (0..128).step_by(8) {
+            let r = Ring::new(64, 64, Lsn(0));
+            let all: Vec<u8> = (1..=64).collect();
+            r.reserve(at as usize + 64);
+            r.fill(Lsn(at), &all);
+            for n in 0..=64 {
+                let mut out = vec![0; n];
+                assert!(r.copy_out(Lsn(at), &mut out));
+                assert_eq!(out, all[..n], "{n} bytes at {at}");
+            }
+        }
     }
 
     /// Records of each thread.

@@ -160,7 +160,7 @@ fn stored(value: Value, from: &Column, to: &ColumnDef) -> Result<Value, SqlError
         no_zero_in_date: false,
         invalid_dates: true,
         zone: types::temporal::Zone::UTC,
-        today: types::Date::default(),
+        today: types::convert::Today::Is(types::Date::default()),
     };
     let mut warnings = Vec::new();
     Ok(assign(value.as_ref(), &target, &mode, &mut warnings)?.into_value())

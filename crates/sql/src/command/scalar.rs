@@ -1,8 +1,8 @@
 //! Values of expressions that read no row: SET, defaults, KILL, LIMIT of a SHOW.
 
-use types::convert::{self, ConvertMode, Target};
+use types::convert::{self, ConvertMode, Target, Today};
 use types::error::codes;
-use types::{DataType, Date, SqlError, Value};
+use types::{DataType, SqlError, Value};
 
 use sql_expr::bind::{Binder, Clause, NoColumns};
 use sql_expr::vars::SqlMode;
@@ -31,12 +31,8 @@ pub fn convert_mode(cx: &EvalCtx<'_>) -> ConvertMode {
         no_zero_in_date: cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE),
         invalid_dates: cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES),
         zone: cx.zone,
-        today: today(cx),
+        today: Today::At(cx.now_micros),
     }
-}
-
-fn today(cx: &EvalCtx<'_>) -> Date {
-    cx.now(0).date()
 }
 
 /// The value as a column of type `ty` would store it, in strict mode whatever the session's mode.

@@ -430,9 +430,10 @@ fn year(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<u64> {
         ValueRef::DateTime(d) => (i128::from(d.date().year()), Rest::Blank, 0),
         // A time is one of today.
         ValueRef::Time(t) => {
-            let day = s.mode.today.at_midnight().to_linear();
+            let today = s.mode.today();
+            let day = today.at_midnight().to_linear();
             let at = day.and_then(|d| DateTime::from_linear(d + t.micros_total(), 0));
-            let day = at.map_or(s.mode.today, |at| at.date());
+            let day = at.map_or(today, |at| at.date());
             (i128::from(day.year()), Rest::Blank, 0)
         }
         other => (whole(other).0, Rest::Blank, 0),

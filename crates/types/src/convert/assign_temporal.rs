@@ -65,7 +65,7 @@ fn parse(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<DateTime> {
         ValueRef::Date(d) => Some(d.at_midnight()),
         ValueRef::Time(t) => s
             .mode
-            .today
+            .today()
             .at_midnight()
             .to_linear()
             .and_then(|d| DateTime::from_linear(d + t.micros_total(), t.fsp())),

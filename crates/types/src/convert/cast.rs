@@ -224,7 +224,7 @@ fn datetime(
         ValueRef::DateTime(d) => return Some(d),
         ValueRef::Date(d) => return Some(d.at_midnight()),
         ValueRef::Time(t) => {
-            let midnight = mode.today.at_midnight().to_linear()?;
+            let midnight = mode.today().at_midnight().to_linear()?;
             return DateTime::from_linear(midnight + t.micros_total(), t.fsp());
         }
         ValueRef::Int(n) => DateTime::from_number(n).map(|(d, _)| d),

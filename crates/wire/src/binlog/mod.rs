@@ -57,6 +57,11 @@ fn bit(bitmap: &[u8], n: usize) -> bool {
         .is_some_and(|b| b >> (n % BITS) & 1 != 0)
 }
 
+/// Sets a bit of a bitmap.
+fn set_bit(bits: &mut [u8], n: usize) {
+    bits[n / BITS] |= 1 << (n % BITS);
+}
+
 /// Appends a bitmap, the lowest bit of each byte first; the bits behind the last are `rest`.
 fn put_bits(bits: impl ExactSizeIterator<Item = bool>, rest: bool, out: &mut Vec<u8>) {
     let (at, n) = (out.len(), bits.len());

@@ -2,7 +2,7 @@
 
 use super::header::kind;
 use super::table_map::{MOST_COLUMNS, TableMap};
-use super::{bit, bytes_of, put_bits};
+use super::{bit, bytes_of, put_bits, set_bit};
 use crate::error::ProtocolError;
 use crate::read::{ReadResult, Reader};
 use crate::write::Put;
@@ -186,8 +186,10 @@ pub fn put_front(
     out.put_lenenc_int(present.len() as u64);
     for bits in std::iter::once(present).chain(present_after) {
         // Where all columns are there, MySQL sets the bits behind the last too.
-        let all = bits.iter().all(|b| *b);
-        put_bits(bits.iter().copied(), all, out);
+        match bits.iter().all(|b| *b) {
+            true => out.resize(out.len() + bytes_of(bits.len()), u8::MAX),
+            false => put_bits(bits.iter().copied(), false, out),
+        }
     }
 }
 
@@ -201,18 +203,14 @@ pub fn put_image<'v>(
     value: impl Fn(usize) -> ValueRef<'v>,
     out: &mut Vec<u8>,
 ) -> ReadResult<()> {
-    let there: Vec<usize> = (0..map.columns.len())
-        .filter(|n| present.get(*n) == Some(&true))
-        .collect();
-    put_bits(
-        there.iter().map(|n| matches!(value(*n), ValueRef::Null)),
-        false,
-        out,
-    );
-    for n in there {
+    let columns = map.columns.iter().zip(present).enumerate();
+    let there = columns.filter(|(_, (_, there))| **there);
+    let nulls = out.len();
+    out.resize(nulls + bytes_of(there.clone().count()), 0);
+    for (at, (n, (c, _))) in there.enumerate() {
         match value(n) {
-            ValueRef::Null => {}
-            v => map.columns[n].ty.put(v, out)?,
+            ValueRef::Null => set_bit(&mut out[nulls..], at),
+            v => c.ty.put(v, out)?,
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ use super::{altered_table, rebuild, tablespace, temporary};
 
 fn done() -> Done {
     Done {
-        info: "Records: 0  Duplicates: 0  Warnings: 0".to_owned(),
+        info: "Records: 0  Duplicates: 0  Warnings: 0".into(),
         ..Done::default()
     }
 }
@@ -366,7 +366,7 @@ async fn rewrite(
     let rows = rebuild::run(s, t, made, lock).await?;
     let warnings = s.diagnostics.total();
     Ok(rows.map(|rows| Done {
-        info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}"),
+        info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}").into(),
         affected: rows,
         ..Done::default()
     }))

@@ -167,7 +167,8 @@ impl Session {
             generated_id: load.first_id,
             info: format!(
                 "Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"
-            ),
+            )
+            .into(),
             ..Done::default()
         })
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use engine::Table;
-use types::convert::{ConvertMode, Target, assign, zero_value};
+use types::convert::{ConvertMode, Target, Today, assign, zero_value};
 use types::error::codes;
 use types::{DataType, SqlError, Value, ValueRef, Warning};
 
@@ -26,7 +26,7 @@ pub(crate) fn convert_mode(cx: &EvalCtx<'_>, ignore: bool) -> ConvertMode {
         no_zero_in_date: cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE),
         invalid_dates: cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES),
         zone: cx.zone,
-        today: cx.now(0).date(),
+        today: Today::At(cx.now_micros),
     }
 }
 

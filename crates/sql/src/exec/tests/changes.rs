@@ -11,7 +11,7 @@ fn inserts() {
         .run("INSERT INTO t (id, c) VALUES (7, DEFAULT), (8, id + 1)")
         .done;
     assert_eq!(
-        (done.affected, done.info.as_str()),
+        (done.affected, &*done.info),
         (2, "Records: 2  Duplicates: 0  Warnings: 0")
     );
     assert_eq!(c.rows("SELECT id, c FROM t WHERE id > 6"), "7|0 8|9");
@@ -110,7 +110,7 @@ fn updates() {
     let mut c = Client::with_table();
     let done = c.run("UPDATE t SET c = c + 1 WHERE id = 1").done;
     assert_eq!(
-        (done.affected, done.info.as_str()),
+        (done.affected, &*done.info),
         (1, "Rows matched: 1  Changed: 1  Warnings: 0")
     );
     let done = c.run("UPDATE t SET c = 4 WHERE a = 20").done;

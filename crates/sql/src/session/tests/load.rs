@@ -51,7 +51,7 @@ fn load(c: &mut Client, sql: &str, file: &str) -> Result<String, u16> {
     assert!(sink.pieces.is_empty(), "all of the file is taken");
     r.map_err(|e| e.code)?;
     assert_eq!(sink.asked, b"f.txt");
-    Ok(sink.out.results[0].done.info.clone())
+    Ok(sink.out.results[0].done.info.to_string())
 }
 
 fn client() -> Client {

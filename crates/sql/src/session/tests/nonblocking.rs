@@ -49,7 +49,7 @@ fn change_at_once(c: &mut Client, id: u32, params: &[Value]) -> Option<(u64, Str
     };
     done.expect("a change");
     let done = &sink.results[0].done;
-    Some((done.affected, done.info.clone()))
+    Some((done.affected, done.info.to_string()))
 }
 
 /// The same, by the way that may wait.

@@ -414,11 +414,21 @@ fn what_is_no_time_or_year() {
         (DataType::Time(0), t("1e"), "!1292", "00:00:01", &[1265]),
     ]);
     let today = ConvertMode {
-        today: DateTime::parse(b"2023-11-14").unwrap().value.date(),
+        today: Today::Is(DateTime::parse(b"2023-11-14").unwrap().value.date()),
         ..ConvertMode::STRICT
     };
     let (year, _) = try_assign(&DataType::Year, &time("10:11:12"), &today).unwrap();
     assert_eq!(year, "2023");
+    // The last hour of 1999 in UTC is one of 2000 further in the east.
+    for (seconds, day) in [(0, "1999-12-31"), (7200, "2000-01-01")] {
+        let now = ConvertMode {
+            today: Today::At(946_684_800_000_000 - 1_800_000_000),
+            zone: crate::temporal::Zone::Fixed(seconds),
+            ..ConvertMode::STRICT
+        };
+        let (s, _) = try_assign(&DataType::DateTime(0), &time("10:11:12"), &now).unwrap();
+        assert_eq!(s, format!("{day} 10:11:12"));
+    }
 }
 
 #[test]
