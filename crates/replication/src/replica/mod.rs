@@ -44,6 +44,7 @@ mod lane;
 mod leader;
 mod link;
 mod loads;
+mod mariadb;
 pub mod outside;
 mod place;
 pub mod prepare;

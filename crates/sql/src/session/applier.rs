@@ -21,6 +21,7 @@ use crate::plan::{Plan, PlanBody};
 use crate::sink::ResultSink;
 use sql_expr::vars::{SqlMode, VarInput};
 use sql_expr::{EvalCtx, UserVar};
+use sql_parser::ast::ObjectName;
 
 /// A table that gets rows of another server, and how they are written.
 pub struct AppliedTable {
@@ -400,9 +401,38 @@ impl Session {
         Ok(())
     }
 
-    /// How the text of a statement is read, as the settings stand.
-    pub fn parse_settings(&self) -> sql_parser::Options {
-        self.parse_options()
+    /// Reads the text of a statement, as the settings stand. `mariadb`: the version of the MariaDB server that has written it; what is carried out
+    /// here is in MySQL's words.
+    ///
+    /// # Errors
+    /// 1064 and its like.
+    pub fn read_applied(
+        &self,
+        text: &[u8],
+        mariadb: Option<u32>,
+    ) -> Result<sql_parser::Parsed, SqlError> {
+        let options = sql_parser::Options {
+            mariadb,
+            ..self.parse_options()
+        };
+        sql_parser::parse(text, &options).map_err(|e| parse_error(&e))
+    }
+
+    /// The table of that name for a statement that follows, if there is one.
+    pub fn seen_table(&self, name: &ObjectName) -> Option<Arc<engine::Table>> {
+        let name = self.full_name(name).ok()?;
+        let own = self.temporary_table(&name).cloned();
+        own.or_else(|| {
+            let catalog = self.instance.engine().catalog();
+            catalog.table(&name.schema, &name.name)
+        })
+    }
+
+    /// Whether there is a view of that name.
+    pub fn seen_view(&self, name: &ObjectName) -> bool {
+        let catalog = self.instance.engine().catalog();
+        self.full_name(name)
+            .is_ok_and(|n| catalog.view_seen(&n.schema, &n.name).is_some())
     }
 
     /// Sets a variable as the other server had it.
