@@ -34,6 +34,7 @@ use super::state::Shared;
 use super::statement::Setter;
 use super::stopped::Stopped;
 use super::store::PlaceWriter;
+use super::thread::{Thread, Which};
 
 /// The transaction of the source that is being applied.
 #[derive(Debug, Default)]
@@ -91,6 +92,12 @@ impl<'s> Applier<'s> {
     ) -> Result<Applier<'s>, SqlError> {
         let id = shared.instance.next_connection_id();
         let mut session = Session::of_the_applier(&shared.instance, id);
+        let worker = lane.as_ref().map(|l| l.worker);
+        let which = worker.map_or(Which::Applier, Which::Worker);
+        session.stands_for("", Thread::new(shared, which));
+        if let Some(w) = shared.state().workers.get_mut(worker.unwrap_or(0)) {
+            w.thread = Some(id);
+        }
         let writer = PlaceWriter::new(&mut session)?;
         session.set_applied_kept(shared.variable("log_replica_updates") != 0)?;
         let skipped = shared.text_variable("replica_skip_errors");
@@ -426,7 +433,16 @@ impl Applier<'_> {
             self.session.begin_applied();
         }
         if !base::mutant!("replica-commit-out-of-order") {
-            self.session.wait_turn().await?;
+            let early = self.lane.as_ref().is_some_and(|l| !l.is_first());
+            if early {
+                self.session
+                    .shows_state("Waiting for preceding transaction to commit");
+            }
+            let turn = self.session.wait_turn().await;
+            if early {
+                self.session.shows_state("");
+            }
+            turn?;
         }
         let place = self.behind(end);
         // Not while it waits for its turn: those before it have to write.

@@ -1,6 +1,6 @@
 //! What receiver, applier and statements share: who runs, how far each has come, what went wrong.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use base::Event;
 use base::lock::{Mutex, MutexGuard};
@@ -64,6 +64,9 @@ pub(super) struct State {
     pub applied_number: u64,
     /// The number of the last one whose commit is in the log.
     pub recorded_number: u64,
+    /// Numbers in the list of connections: the receiver's, and that of the applier which hands transactions out.
+    pub receiver_thread: Option<u64>,
+    pub applier_thread: Option<u64>,
     /// Transactions that were tried again.
     pub retries: u64,
     /// Of the source, once it is known.
@@ -77,6 +80,7 @@ pub(super) struct State {
 
 /// What they share.
 pub(super) struct Shared {
+    me: Weak<Shared>,
     pub instance: Arc<Instance>,
     /// Where parts run, and how a source is reached.
     pub outside: Arc<dyn Outside>,
@@ -110,6 +114,7 @@ impl State {
     pub fn end_workers(&mut self) {
         for w in &mut self.workers {
             w.runs = false;
+            w.thread = None;
             w.applying.clear();
         }
         self.in_flight = 0;
@@ -136,8 +141,9 @@ impl State {
 }
 
 impl Shared {
-    pub fn new(instance: Arc<Instance>, outside: Arc<dyn Outside>) -> Shared {
-        Shared {
+    pub fn new(instance: Arc<Instance>, outside: Arc<dyn Outside>) -> Arc<Shared> {
+        Arc::new_cyclic(|me| Shared {
+            me: Weak::clone(me),
             instance,
             outside,
             queue: Queue::default(),
@@ -147,7 +153,23 @@ impl Shared {
             ended: Event::new(),
             applied: Event::new(),
             hurry: Event::new(),
-        }
+        })
+    }
+
+    /// For whoever must not keep it.
+    pub fn me(&self) -> Weak<Shared> {
+        Weak::clone(&self.me)
+    }
+
+    /// The receiver is to end.
+    pub fn end_receiver(&self) {
+        self.queue.stop_putting(true);
+        self.shut_socket();
+    }
+
+    /// The applier is to end, behind the transactions that are whole.
+    pub fn end_applier(&self) {
+        self.queue.stop_taking(true);
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {

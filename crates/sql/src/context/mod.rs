@@ -45,6 +45,6 @@ pub use instance::{
     Instance, InstanceOptions, PasswordHasher, PasswordVerifier, ServerCounts, TlsReload,
 };
 pub(crate) use names::TableName;
-pub use process::{Command, Process, ProcessRow};
+pub use process::{Command, Doing, OwnThread, Process, ProcessRow, SYSTEM_USER};
 pub(crate) use session::parse_error;
 pub use session::{ClientFlags, Outcome, Session};

@@ -166,6 +166,8 @@ pub struct WorkerFacts {
     pub applied: String,
     /// The name of the one that it applies; empty: none.
     pub applying: String,
+    /// Its number in the list of connections, while it runs.
+    pub thread: Option<u64>,
 }
 
 /// A filter: what the applier leaves out, or does elsewhere.
@@ -226,6 +228,10 @@ pub struct ReplicaFacts {
     pub executed_gtids: String,
     /// Who applies transactions: one, or several for whom the applier reads what has come.
     pub workers: Vec<WorkerFacts>,
+    /// The receiver's number in the list of connections, while it runs.
+    pub receiver_thread: Option<u64>,
+    /// That of the applier which hands transactions out.
+    pub applier_thread: Option<u64>,
     /// There are several: the applier itself only hands transactions out.
     pub coordinated: bool,
     /// Transactions that were tried again, as others were in their way.

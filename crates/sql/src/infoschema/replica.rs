@@ -17,6 +17,11 @@ fn yes(b: bool) -> Value {
     text(if b { "YES" } else { "NO" })
 }
 
+/// The THREAD_ID of `performance_schema.threads`, which is the number in the list of connections.
+fn thread(id: Option<u64>) -> Value {
+    id.map_or(Value::Null, uint)
+}
+
 fn on(b: bool) -> Value {
     text(if b { "ON" } else { "OFF" })
 }
@@ -82,7 +87,7 @@ fn connection_status(v: &View<'_>) -> Vec<Vec<Value>> {
             text(""),
             text(""),
             text(&f.source_uuid),
-            Value::Null,
+            thread(f.receiver_thread),
             text(state),
             uint(f.heartbeats.0),
             at(f.heartbeats.1, zone),
@@ -125,7 +130,7 @@ fn applier_status_by_coordinator(v: &View<'_>) -> Vec<Vec<Value>> {
     let facts = facts.iter().filter(|f| f.coordinated);
     facts
         .map(|f| {
-            let mut row = vec![text(""), Value::Null, on(f.applying)];
+            let mut row = vec![text(""), thread(f.applier_thread), on(f.applying)];
             row.extend(failure(&f.applier_failure, zone));
             row
         })
@@ -139,7 +144,7 @@ fn applier_status_by_worker(v: &View<'_>) -> Vec<Vec<Value>> {
     workers
         .zip(1..)
         .map(|(w, id)| {
-            let mut row = vec![text(""), uint(id), Value::Null, on(w.runs)];
+            let mut row = vec![text(""), uint(id), thread(w.thread), on(w.runs)];
             row.extend(failure(&w.failure, zone));
             row.extend([text(&w.applied), text(&w.applying)]);
             row

@@ -10,12 +10,12 @@ use types::gtid::Origin;
 use types::{Charset, CollationId, Isolation, SqlError};
 
 use super::Session;
-use crate::access::Authorized;
+use crate::access::{AccountId, Authorized};
 use crate::bind::row_rules::RowRules;
-use crate::context::Instance;
 use crate::context::change_log::Told;
 use crate::context::parse_error;
 use crate::context::prologue::Rows;
+use crate::context::{Instance, OwnThread, SYSTEM_USER};
 use crate::exec::{Applying, ExecError, RowChange, Target, hold, writes};
 use crate::plan::{Plan, PlanBody};
 use crate::sink::ResultSink;
@@ -49,14 +49,31 @@ impl Session {
     /// A session of the server itself that applies what another server has done: `read_only` does not hold for it.
     pub fn of_the_applier(instance: &Arc<Instance>, connection_id: u64) -> Session {
         let mut s = Session::of_the_server(instance, connection_id);
-        let account = s.security.account().clone();
-        s.process.set_user("system user", "", &account);
+        let nobody = AccountId::new(SYSTEM_USER, "");
+        s.process.set_user(SYSTEM_USER, "", &nobody);
         s.client.multi_statements = false;
         s.applier = true;
         // What it does for itself, such as making its tables, is nobody else's transaction.
         let off = s.set_applied_kept(false);
         debug_assert!(off.is_ok(), "{off:?}");
         s
+    }
+
+    /// The session is such a thread's: for the list of connections, and for KILL. `host`: what its row has there.
+    pub fn stands_for(&mut self, host: &str, thread: Arc<dyn OwnThread>) {
+        let nobody = AccountId::new(SYSTEM_USER, "");
+        self.process.set_user(SYSTEM_USER, host, &nobody);
+        self.process.stands_for(thread);
+    }
+
+    /// The session is nobody's: it is not in the list of connections.
+    pub fn stands_for_none(&mut self) {
+        self.instance.processes.remove(&self.process);
+    }
+
+    /// What it waits for, for the list of connections; empty: for nothing.
+    pub fn shows_state(&self, state: &'static str) {
+        self.process.set_state(state);
     }
 
     /// Begins a transaction.
