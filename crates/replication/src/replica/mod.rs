@@ -440,6 +440,8 @@ impl Replica for ReplicaServer {
             retrieved_gtids: s.retrieved.to_string(),
             executed_gtids: executed,
             workers: s.workers.clone(),
+            queued: s.queued.clone(),
+            queueing: s.queueing.clone(),
             receiver_thread: s.receiver_thread,
             applier_thread: s.applier_thread,
             coordinated: s.coordinated,

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use sql::Session;
-use sql::context::replica::{LogPlace, Receiving};
+use sql::context::replica::{LogPlace, Passage, Receiving};
 use types::SqlError;
 use types::gtid::{Gtid, GtidSet};
 use wire::binlog::control::{Heartbeat, Rotate, Transaction};
@@ -21,6 +21,7 @@ use wire::response::{EOF_HEADER, ERR_HEADER};
 
 use super::behind::Behind;
 use super::compressed;
+use super::kinds::committed;
 use super::link::{Broken, Link};
 use super::place::{FIRST, Place, maria_text};
 use super::queue::{NotPut, Queued};
@@ -136,6 +137,7 @@ pub(super) async fn run(shared: &Shared) {
     s.receiving = Receiving::No;
     s.receiver_state = "";
     s.receiver_thread = None;
+    s.queueing = Passage::default();
     s.receiver_runs = false;
     s.socket = None;
     drop(s);
@@ -432,16 +434,7 @@ impl Receiver<'_> {
                     position: next.position,
                 };
             }
-            kind::GTID => {
-                self.coming = Transaction::read(body, false)?.gtid;
-                self.open = false;
-                let behind = self.shared.behind();
-                let had = |gtid: Gtid| behind.as_ref().is_some_and(|b| b.has.has(gtid));
-                self.skipping = self.coming.is_some_and(had);
-                if self.skipping {
-                    self.coming = None;
-                }
-            }
+            kind::GTID => self.begins(body)?,
             kind::ANONYMOUS_GTID => self.skipping = false,
             _ => {}
         }
@@ -474,11 +467,39 @@ impl Receiver<'_> {
         let place = self.place.clone();
         self.received(&place);
         if let Some(gtid) = whole {
+            let ended_us = self.shared.instance.wall_us();
             let mut s = self.shared.state();
+            s.queued = Passage {
+                ended_us,
+                ..std::mem::take(&mut s.queueing)
+            };
             // Another stream may have begun since: then it was thrown away.
             if self.shared.queue.stream() == self.stream {
                 s.retrieved.add(gtid);
             }
+        }
+        Ok(())
+    }
+
+    /// A transaction with a name begins to come.
+    fn begins(&mut self, body: &[u8]) -> Result<(), End> {
+        let t = Transaction::read(body, false)?;
+        self.open = false;
+        let had = |gtid: &Gtid| {
+            let behind = self.shared.behind();
+            behind.as_ref().is_some_and(|b| b.has.has(*gtid))
+        };
+        self.skipping = t.gtid.as_ref().is_some_and(had);
+        self.coming = t.gtid.filter(|_| !self.skipping);
+        if let Some(gtid) = self.coming {
+            let (original_us, immediate_us) = committed(&t);
+            self.shared.state().queueing = Passage {
+                name: gtid.to_string(),
+                original_us,
+                immediate_us,
+                begun_us: self.shared.instance.wall_us(),
+                ended_us: 0,
+            };
         }
         Ok(())
     }

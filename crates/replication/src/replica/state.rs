@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use base::Event;
 use base::lock::{Mutex, MutexGuard};
 use sql::Instance;
-use sql::context::replica::{Failure, LogPlace, Receiving, WorkerFacts};
+use sql::context::replica::{Failure, LogPlace, Passage, Receiving, WorkerFacts};
 use types::SqlError;
 use types::gtid::GtidSet;
 
@@ -67,6 +67,9 @@ pub(super) struct State {
     /// Numbers in the list of connections: the receiver's, and that of the applier which hands transactions out.
     pub receiver_thread: Option<u64>,
     pub applier_thread: Option<u64>,
+    /// The transaction that has come last, and the one that is coming.
+    pub queued: Passage,
+    pub queueing: Passage,
     /// Transactions that were tried again.
     pub retries: u64,
     /// Of the source, once it is known.
@@ -115,28 +118,31 @@ impl State {
         for w in &mut self.workers {
             w.runs = false;
             w.thread = None;
-            w.applying.clear();
+            w.applying = Passage::default();
         }
         self.in_flight = 0;
     }
 
-    /// A worker applies the transaction with this name.
-    pub fn begins(&mut self, worker: usize, name: String) {
+    /// A worker applies this transaction.
+    pub fn begins(&mut self, worker: usize, what: Passage) {
         if let Some(w) = self.workers.get_mut(worker) {
-            w.applying = name;
+            w.applying = what;
         }
     }
 
     /// A worker has applied its transaction.
-    pub fn ends(&mut self, worker: usize) {
+    pub fn ends(&mut self, worker: usize, ended_us: i64) {
         if let Some(w) = self.workers.get_mut(worker) {
-            w.applied = std::mem::take(&mut w.applying);
+            w.applied = Passage {
+                ended_us,
+                ..std::mem::take(&mut w.applying)
+            };
         }
     }
 
     /// Whether a transaction is being applied.
     pub fn is_applying(&self) -> bool {
-        self.in_flight > 0 || self.workers.iter().any(|w| !w.applying.is_empty())
+        self.in_flight > 0 || self.workers.iter().any(|w| !w.applying.name.is_empty())
     }
 }
 

@@ -60,7 +60,7 @@ impl OwnThread for Thread {
             Which::Receiver => s.receiver_state,
             Which::Applier => s.applier_state,
             Which::Worker(n) => match s.workers.get(n) {
-                Some(w) if !w.applying.is_empty() => "Applying batch of row changes",
+                Some(w) if !w.applying.name.is_empty() => "Applying batch of row changes",
                 _ => "Waiting for an event from Coordinator",
             },
         };

@@ -15,6 +15,7 @@ mod facts;
 pub(crate) mod gate;
 pub(crate) mod gtid;
 pub(crate) mod handlers;
+pub mod host;
 mod instance;
 pub(crate) mod lock_names;
 mod named;
