@@ -85,7 +85,7 @@ impl Mariadb {
     }
 
     /// A part of the text, with other words where they have to be others.
-    fn edited(&self, text: &[u8], part: Span) -> Vec<u8> {
+    pub fn edited(&self, text: &[u8], part: Span) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len());
         let mut at = part.start;
         for (span, with) in &self.edits {

@@ -80,7 +80,7 @@ pub(super) fn in_mysql(s: &Session, parsed: &Parsed, text: &[u8]) -> Result<InMy
             return None;
         };
         let name = name.to_ascii_lowercase();
-        let set = [b"SET ", span.of(text)].concat();
+        let set = [b"SET ", &said.edited(text, *span)[..]].concat();
         DECIDING.contains(&&*name).then_some((set, name))
     });
     let settings = settings.collect();

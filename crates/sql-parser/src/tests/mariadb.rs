@@ -139,6 +139,14 @@ fn what_is_said_is_noted() {
     assert_eq!(grant.users, users.map(|u| u.as_bytes().to_vec()));
     let set = said("SET STATEMENT a=1, b='2' FOR SELECT 1");
     assert_eq!(set.settings.len(), 2);
+    // What only MySQL would read in it is not there for MySQL either.
+    let text = "SET STATEMENT a=1 /*!80000 , b=2 */ , c=3 FOR SELECT 1";
+    let set = said(text);
+    let texts = set
+        .settings
+        .iter()
+        .map(|(_, span)| set.edited(text.as_bytes(), *span));
+    assert_eq!(texts.collect::<Vec<_>>(), [b"a=1", b"c=3"]);
 }
 
 #[test]
