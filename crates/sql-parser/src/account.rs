@@ -86,7 +86,11 @@ impl Parser<'_> {
         Ok(spec)
     }
 
-    fn identified(&mut self) -> R<AuthSpec> {
+    /// Behind IDENTIFIED.
+    pub fn identified(&mut self) -> R<AuthSpec> {
+        if let Some(auth) = self.identified_by_hash()? {
+            return Ok(auth);
+        }
         let mut plugin = None;
         if self.eat(Kw::WITH) {
             plugin = Some(self.ident_or_text()?);
@@ -278,7 +282,7 @@ impl Parser<'_> {
         self.expect(Kw::GRANT)?;
         let what = self.grant_what(Kw::TO)?;
         self.expect(Kw::TO)?;
-        let to = self.list(Self::account)?;
+        let to = self.list(Self::granted)?;
         let mut with_option = false;
         if self.eat(Kw::WITH) {
             // Roles are given with the one, everything else with the other.

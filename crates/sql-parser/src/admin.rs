@@ -184,6 +184,13 @@ impl Parser<'_> {
             self.expect(Kw::TABLE)?;
         }
         let tables = self.list(Self::object_name)?;
+        self.table_wait()?;
+        if verb == MaintenanceVerb::Analyze && self.at_mariadb(b"PERSISTENT") {
+            // Which columns' statistics it keeps.
+            let start = self.bump().start;
+            self.expect_all(&[Kw::FOR, Kw::ALL])?;
+            self.mysql_has(start, "");
+        }
         let mut options = Vec::new();
         while self.at_any(&[
             Kw::QUICK,

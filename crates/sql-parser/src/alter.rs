@@ -15,6 +15,7 @@ impl Parser<'_> {
             Kw::DATABASE | Kw::SCHEMA => self.alter_database(),
             Kw::USER => self.create_user(true),
             Kw::PROCEDURE | Kw::FUNCTION => self.alter_routine(),
+            _ if self.at_mariadb(b"SEQUENCE") => self.sequence(start, 0),
             Kw::TABLESPACE | Kw::SERVER => self.unsupported(start, 0, 1),
             Kw::INSTANCE => self.alter_instance(start),
             Kw::UNDO | Kw::LOGFILE | Kw::RESOURCE => self.unsupported(start, 0, 2),
@@ -62,7 +63,10 @@ impl Parser<'_> {
 
     fn alter_table(&mut self) -> R<Statement> {
         self.expect(Kw::TABLE)?;
+        self.statement_if(true)?;
         let name = self.object_name()?;
+        self.table_wait()?;
+        self.actions_begin();
         let mut alter = AlterTable {
             name,
             actions: Vec::new(),
@@ -73,7 +77,18 @@ impl Parser<'_> {
             return Ok(Statement::AlterTable(Box::new(alter)));
         }
         loop {
-            self.alter_action(&mut alter)?;
+            let start = self.tok.start;
+            match self.storage_option()? {
+                Some(name) => {
+                    let option = TableOption::Other(name, Box::default());
+                    alter.actions.push(AlterAction::Option(option));
+                    self.action_ends(start, "", alter.actions.len(), true);
+                }
+                None => {
+                    self.alter_action(&mut alter)?;
+                    self.action_ends(start, "", alter.actions.len(), false);
+                }
+            }
             if self.take(T::Comma) {
                 continue;
             }
@@ -112,6 +127,7 @@ impl Parser<'_> {
             Kw::MODIFY => {
                 self.bump();
                 self.eat(Kw::COLUMN);
+                self.action_if(true)?;
                 let column = self.column_def()?;
                 let position = self.position()?;
                 AlterAction::ModifyColumn { column, position }
@@ -119,6 +135,7 @@ impl Parser<'_> {
             Kw::CHANGE => {
                 self.bump();
                 self.eat(Kw::COLUMN);
+                self.action_if(true)?;
                 let old = self.ident()?;
                 let column = self.column_def()?;
                 let position = self.position()?;
@@ -189,6 +206,7 @@ impl Parser<'_> {
             return Ok(());
         }
         self.eat(Kw::COLUMN);
+        self.action_if(false)?;
         if !self.take(T::LParen) {
             let column = self.column_def()?;
             let position = self.position()?;
@@ -197,7 +215,10 @@ impl Parser<'_> {
                 .push(AlterAction::AddColumn { column, position });
             return Ok(());
         }
+        let only_if = self.of_action();
         loop {
+            let start = self.tok.start;
+            self.action_goes_on(only_if);
             let action = if self.at_key_def() {
                 AlterAction::AddKey(self.key_def()?)
             } else {
@@ -207,6 +228,7 @@ impl Parser<'_> {
                 }
             };
             alter.actions.push(action);
+            self.action_ends(start, "ADD ", alter.actions.len(), false);
             if !self.take(T::Comma) {
                 break;
             }
@@ -236,10 +258,12 @@ impl Parser<'_> {
             Kw::FOREIGN => {
                 self.bump();
                 self.expect(Kw::KEY)?;
+                self.action_if(true)?;
                 return Ok(AlterAction::DropForeignKey(self.ident()?));
             }
             Kw::INDEX | Kw::KEY => {
                 self.bump();
+                self.action_if(true)?;
                 return Ok(AlterAction::DropIndex(self.key_name()?));
             }
             Kw::CHECK => AlterAction::DropCheck,
@@ -251,12 +275,14 @@ impl Parser<'_> {
             }
             _ => {
                 self.eat(Kw::COLUMN);
+                self.action_if(true)?;
                 let name = self.ident()?;
                 let _ = self.eat(Kw::RESTRICT) || self.eat(Kw::CASCADE);
                 return Ok(AlterAction::DropColumn(name));
             }
         };
         self.bump();
+        self.action_if(true)?;
         Ok(action(self.ident()?))
     }
 
@@ -275,6 +301,7 @@ impl Parser<'_> {
             return Ok(AlterAction::Enforce(name, enforced));
         }
         self.eat(Kw::COLUMN);
+        self.action_if(true)?;
         let column = self.ident()?;
         if self.eat(Kw::DROP) {
             self.expect(Kw::DEFAULT)?;
@@ -304,12 +331,14 @@ impl Parser<'_> {
     fn alter_rename(&mut self) -> R<AlterAction> {
         self.expect(Kw::RENAME)?;
         if self.eat(Kw::COLUMN) {
+            self.action_if(true)?;
             let from = self.ident()?;
             self.expect(Kw::TO)?;
             return Ok(AlterAction::RenameColumn(from, self.ident()?));
         }
         if self.at_any(&[Kw::INDEX, Kw::KEY]) {
             self.bump();
+            self.action_if(true)?;
             let from = self.ident()?;
             self.expect(Kw::TO)?;
             return Ok(AlterAction::RenameIndex(from, self.ident()?));

@@ -85,6 +85,15 @@ impl Parser<'_> {
                 self.opt_eq();
                 ColumnAttr::EngineAttribute(self.string()?)
             }
+            _ if self.at_mariadb(b"COMPRESSED") => {
+                // How the column's values are kept there.
+                let start = self.bump().start;
+                if self.take(T::Eq) {
+                    self.ident()?;
+                }
+                self.mysql_has(start, "");
+                return self.column_attr();
+            }
             _ => return Ok(None),
         };
         Ok(Some(attribute))
@@ -199,7 +208,11 @@ impl Parser<'_> {
 
     /// `CONSTRAINT [symbol]`, or nothing.
     pub fn constraint_symbol(&mut self) -> R<Option<Name>> {
-        if self.eat(Kw::CONSTRAINT) && self.is_ident(self.tok) {
+        if !self.eat(Kw::CONSTRAINT) {
+            return Ok(None);
+        }
+        self.action_if(false)?;
+        if self.is_ident(self.tok) {
             return self.ident().map(Some);
         }
         Ok(None)
@@ -312,6 +325,7 @@ impl Parser<'_> {
                 let _ = self.eat(Kw::KEY) || self.eat(Kw::INDEX);
             }
         }
+        self.action_if(false)?;
         let name = if self.is_ident(self.tok) {
             Some(self.ident()?)
         } else {
@@ -323,12 +337,17 @@ impl Parser<'_> {
     }
 
     fn foreign_key(&mut self, constraint: Option<Name>) -> R<KeyDef> {
+        let start = self.tok.start;
         self.expect_all(&[Kw::FOREIGN, Kw::KEY])?;
+        self.action_if(false)?;
         let name = if self.is_ident(self.tok) {
             Some(self.ident()?)
         } else {
             None
         };
+        if let (None, Some(name)) = (&constraint, &name) {
+            self.named_by_index(start, name);
+        }
         let columns = self.parens_list(|p| Ok(p.key_part()?.0))?;
         let mut names = Vec::with_capacity(columns.len());
         for part in columns {

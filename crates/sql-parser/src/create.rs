@@ -19,6 +19,14 @@ impl Parser<'_> {
     pub fn create(&mut self) -> R<Statement> {
         let start = self.tok.start;
         self.expect(Kw::CREATE)?;
+        let replaces = self.or_replace();
+        let words = usize::from(self.is_mariadb() && self.at(Kw::TEMPORARY));
+        if self.is_mariadb() && self.is_word_ahead(words, b"SEQUENCE") {
+            return self.sequence(start, words);
+        }
+        if replaces && self.at(Kw::OR) {
+            return self.fail();
+        }
         match self.kw() {
             Kw::TABLE | Kw::TEMPORARY => self.create_table(),
             Kw::UNIQUE | Kw::FULLTEXT | Kw::INDEX => self.create_index(),
@@ -245,6 +253,10 @@ impl Parser<'_> {
             if comma {
                 self.bump();
             }
+            if let Some(option) = self.storage_option_in_list(comma)? {
+                options.push(option);
+                continue;
+            }
             match self.table_option()? {
                 Some(option) => options.push(option),
                 None if comma => return self.fail(),
@@ -337,11 +349,13 @@ impl Parser<'_> {
             self.bump();
         }
         self.expect(Kw::INDEX)?;
+        self.statement_if(false)?;
         let name = self.ident()?;
         let mut options = IndexOptions::default();
         self.index_type(&mut options)?;
         self.expect(Kw::ON)?;
         let table = self.object_name()?;
+        self.table_wait()?;
         let mut index = self.index_body(kind, Some(name))?;
         if index.options.using.is_none() {
             index.options.using = options.using;
@@ -374,6 +388,9 @@ impl Parser<'_> {
     /// `CREATE VIEW ..` and `ALTER VIEW ..` behind the preamble.
     pub fn create_view(&mut self, preamble: Preamble, alter: bool) -> R<Statement> {
         self.expect(Kw::VIEW)?;
+        if !alter {
+            self.statement_if(false)?;
+        }
         let name = self.object_name()?;
         let columns = self.opt_name_list()?;
         self.expect(Kw::AS)?;
@@ -408,6 +425,9 @@ impl Parser<'_> {
     pub fn drop(&mut self) -> R<Statement> {
         let start = self.tok.start;
         self.expect(Kw::DROP)?;
+        if self.at_mariadb(b"SEQUENCE") {
+            return self.sequence(start, 0);
+        }
         let kind = match self.kw() {
             Kw::TABLE | Kw::TABLES | Kw::TEMPORARY | Kw::VIEW => return self.drop_tables(),
             Kw::DATABASE | Kw::SCHEMA => {
@@ -483,9 +503,11 @@ impl Parser<'_> {
 
     fn drop_index(&mut self) -> R<Statement> {
         self.expect(Kw::INDEX)?;
+        self.statement_if(true)?;
         let name = self.key_name()?;
         self.expect(Kw::ON)?;
         let table = self.object_name()?;
+        self.table_wait()?;
         let (algorithm, lock) = self.algorithm_lock()?;
         Ok(Statement::DropIndex(Box::new(DropIndex {
             name,
@@ -517,8 +539,10 @@ impl Parser<'_> {
         if !self.eat(Kw::TABLES) {
             self.expect(Kw::TABLE)?;
         }
+        self.statement_if(true)?;
         let pairs = self.list(|p| {
             let from = p.object_name()?;
+            p.table_wait()?;
             p.expect(Kw::TO)?;
             Ok((from, p.object_name()?))
         })?;
@@ -529,7 +553,9 @@ impl Parser<'_> {
     pub fn truncate(&mut self) -> R<Statement> {
         self.expect(Kw::TRUNCATE)?;
         self.eat(Kw::TABLE);
-        Ok(Statement::Truncate(self.object_name()?))
+        let name = self.object_name()?;
+        self.table_wait()?;
+        Ok(Statement::Truncate(name))
     }
 }
 

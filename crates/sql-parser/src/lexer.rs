@@ -5,6 +5,7 @@
 //! meant for this server is lexed as if the comment marks were not there.
 
 use super::keyword::{self, Kw};
+use super::mariadb::reads_comment;
 use super::{Options, SERVER_VERSION};
 
 /// Kinds of token.
@@ -241,6 +242,10 @@ impl<'a> Lexer<'a> {
 
     fn block_comment(&mut self, start: usize) -> Result<(), usize> {
         self.pos = start + 2;
+        let own = self.options.mariadb;
+        if own.is_some() && self.at(self.pos) == b'M' && self.at(self.pos + 1) == b'!' {
+            self.pos += 1;
+        }
         if self.at(self.pos) != b'!' {
             return self.comment_end(start, false);
         }
@@ -257,7 +262,11 @@ impl<'a> Lexer<'a> {
         let version = self.text[self.pos..self.pos + digits]
             .iter()
             .fold(0u32, |v, b| v * 10 + u32::from(b - b'0'));
-        if version <= SERVER_VERSION {
+        let read = match own {
+            Some(own) => reads_comment(own, version),
+            None => version <= SERVER_VERSION,
+        };
+        if read {
             self.pos += digits;
             self.in_version_comment = true;
             return Ok(());

@@ -27,6 +27,8 @@ mod hint;
 mod keyword;
 mod lexer;
 mod load;
+pub mod mariadb;
+mod mariadb_words;
 mod options;
 mod parser;
 mod partition;
@@ -62,6 +64,8 @@ pub struct Parsed {
     pub consumed: usize,
     /// How many placeholders (`?`) the statement holds.
     pub params: u32,
+    /// What MySQL has no words for, where [`Options::mariadb`] lets it stand.
+    pub mariadb: Option<Box<mariadb::Mariadb>>,
 }
 
 /// Parses the first statement of `sql` and says how many bytes it took, its `;` included, so that a
@@ -116,6 +120,7 @@ fn whole(parser: &mut Parser<'_>, sql: &[u8]) -> Result<Parsed, Box<ParseError>>
                 statement: ast::Statement::Nothing,
                 consumed: sql.len(),
                 params: 0,
+                mariadb: None,
             }),
             false => Err(ParseError::at(&[], 1, ParseErrorKind::EmptyQuery)),
         };
@@ -131,10 +136,15 @@ fn whole(parser: &mut Parser<'_>, sql: &[u8]) -> Result<Parsed, Box<ParseError>>
         T::Eof => sql.len(),
         _ => return Err(parser.syntax_error(parser.tok.start)),
     };
+    let mut mariadb = parser.mariadb.take();
+    if let Some(m) = &mut mariadb {
+        m.finish(sql, &parser.lexer.comments);
+    }
     Ok(Parsed {
         statement,
         consumed,
         params: parser.params,
+        mariadb,
     })
 }
 

@@ -27,6 +27,9 @@ pub struct Options {
     /// The character set of the text. Names and literals of the tree are in UTF-8; only what has a character set
     /// of its own (`_latin1'..'`), and everything of a `binary` or `ascii` text, keeps its bytes.
     pub charset: Charset,
+    /// The version of the MariaDB server that has written the text, such as 101100, where one has: its words are taken beside MySQL's. What is carried
+    /// out for a client has none.
+    pub mariadb: Option<u32>,
 }
 
 impl Options {

@@ -7,6 +7,7 @@ use super::ast::{Account, Name, ObjectName, SelectInto, Span};
 use super::error::{ParseError, ParseErrorKind};
 use super::keyword::Kw;
 use super::lexer::{Lexer, T, Token, unescape};
+use super::mariadb::Mariadb;
 use ::types::{Pace, SqlError};
 
 /// What every rule returns.
@@ -46,6 +47,8 @@ pub(crate) struct Parser<'a> {
     pub set_vars: Vec<super::ast::SetVar>,
     /// Subqueries are no part of this statement.
     pub without_queries: bool,
+    /// What is MariaDB's alone, where that is taken.
+    pub mariadb: Option<Box<Mariadb>>,
     /// Height of the highest expression finished since an enclosing rule reset this.
     pub height: u32,
 }
@@ -72,6 +75,7 @@ impl<'a> Parser<'a> {
             reserved: None,
             set_vars: Vec::new(),
             without_queries: false,
+            mariadb: options.mariadb.map(|_| Box::default()),
             height: 0,
         }
     }

@@ -9,6 +9,12 @@ use super::primary::scope_of;
 impl Parser<'_> {
     /// `SET ..`.
     pub fn set_statement(&mut self) -> R<Statement> {
+        if let Some(statement) = self.set_statement_for()? {
+            return Ok(statement);
+        }
+        if let Some(statement) = self.set_password_hash()? {
+            return Ok(statement);
+        }
         self.expect(Kw::SET)?;
         match self.kw() {
             Kw::ROLE if !self.assigns(1) => {
@@ -113,7 +119,8 @@ impl Parser<'_> {
         Ok(Isolation::ReadUncommitted)
     }
 
-    fn set_item(&mut self, sticky: &mut Option<VarScope>) -> R<SetItem> {
+    /// One assignment.
+    pub fn set_item(&mut self, sticky: &mut Option<VarScope>) -> R<SetItem> {
         if self.is(T::At) {
             let name = self.user_variable_name()?;
             self.assign_sign()?;

@@ -4,6 +4,7 @@ mod errors;
 mod fuzz;
 mod hints;
 mod lexical;
+mod mariadb;
 mod precedence;
 mod statements;
 
@@ -20,6 +21,7 @@ const PREPARED: Options = Options {
     real_as_float: false,
     placeholders: true,
     charset: Charset::Utf8mb4,
+    mariadb: None,
 };
 
 /// Parses the one statement in `sql`.

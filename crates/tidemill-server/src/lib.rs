@@ -10,6 +10,7 @@ pub mod backups;
 pub mod check;
 mod connect;
 pub mod failover;
+mod host;
 pub mod log;
 mod offload;
 pub mod open;

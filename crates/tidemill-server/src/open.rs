@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use base::real::file_modes;
 use engine::OpenReport;
-use sql_expr::vars::{GlobalVars, VarError};
+use sql_expr::vars::{GlobalVars, VarError, VarOrigin};
 use tidemill::open::{OpenDirectory, OpenFailure};
 use tidemill::{Durability, OpenOptions};
 
 use crate::offload;
-use crate::options::{FlushLog, Options};
+use crate::options::{FlushLog, Options, Origin};
 use crate::persisted_file;
 
 /// An open directory, and what to say about how it was opened.
@@ -158,12 +158,29 @@ fn variables(options: &Options) -> Result<(GlobalVars, Vec<String>), OpenFailure
             Err(e) => warnings.push(format!("--{name}={value} is not shown: {e}")),
         }
     }
+    for (name, origin) in &options.given {
+        globals.note_origin(name, shown_origin(origin));
+    }
     for (name, value) in obeyed(options) {
         if let Err(e) = globals.set_option(name, &value) {
             warnings.push(format!("{name}={value} is not shown: {e}"));
         }
     }
     Ok((globals, warnings))
+}
+
+/// Where an option was given, as it is shown.
+fn shown_origin(origin: &Origin) -> VarOrigin {
+    match origin {
+        Origin::CommandLine => VarOrigin::CommandLine,
+        Origin::File(path, _) => {
+            let shown = path.display().to_string();
+            match path.ends_with(sql::persisted::FILE) {
+                true => VarOrigin::Persisted(shown),
+                false => VarOrigin::File(shown),
+            }
+        }
+    }
 }
 
 /// Options that are obeyed, as the variables that show them.

@@ -4,13 +4,14 @@
 //! A change of definitions commits by itself. What is known of it after a crash is in [`catalog`](super::catalog).
 
 mod branches;
+mod passage;
 mod statements;
 
 use std::sync::Arc;
 
 use engine::{Committing, XidClaim};
 use sql::Session;
-use sql::context::replica::LogPlace;
+use sql::context::replica::{LogPlace, Passage};
 use types::SqlError;
 use types::error::codes;
 use types::gtid::{Gtid, Origin};
@@ -23,7 +24,7 @@ use wire::binlog::rows::Change;
 use super::begin::{is_reached, take_skip, wait_delay};
 use super::crew::Job;
 use super::filter::Filters;
-use super::kinds::{incident, is_for_readers, is_of_the_file, is_temporary};
+use super::kinds::{committed, incident, is_for_readers, is_of_the_file, is_temporary};
 use super::lane::Lane;
 use super::loads::Loads;
 use super::place::Place;
@@ -34,6 +35,7 @@ use super::state::Shared;
 use super::statement::Setter;
 use super::stopped::Stopped;
 use super::store::PlaceWriter;
+use super::thread::{Thread, Which};
 
 /// The transaction of the source that is being applied.
 #[derive(Debug, Default)]
@@ -47,6 +49,8 @@ pub(super) struct Group {
     /// Something of it was done.
     changed: bool,
     gtid: Option<Gtid>,
+    /// When it was committed where it comes from, and at the source.
+    committed: (i64, i64),
     /// Domain, server, number.
     maria: Option<(u32, u32, u64)>,
 }
@@ -91,6 +95,12 @@ impl<'s> Applier<'s> {
     ) -> Result<Applier<'s>, SqlError> {
         let id = shared.instance.next_connection_id();
         let mut session = Session::of_the_applier(&shared.instance, id);
+        let worker = lane.as_ref().map(|l| l.worker);
+        let which = worker.map_or(Which::Applier, Which::Worker);
+        session.stands_for("", Thread::new(shared, which));
+        if let Some(w) = shared.state().workers.get_mut(worker.unwrap_or(0)) {
+            w.thread = Some(id);
+        }
         let writer = PlaceWriter::new(&mut session)?;
         session.set_applied_kept(shared.variable("log_replica_updates") != 0)?;
         let skipped = shared.text_variable("replica_skip_errors");
@@ -169,7 +179,7 @@ impl Applier<'_> {
         self.session.pass_turn();
         lane.crew.passed(lane.number());
         let worker = lane.worker;
-        self.shared.state().begins(worker, String::new());
+        self.shared.state().begins(worker, Passage::default());
         Ok(true)
     }
 
@@ -253,6 +263,7 @@ impl Applier<'_> {
                 self.drop_unfinished().await?;
                 self.group = Group {
                     gtid: t.gtid,
+                    committed: committed(&t),
                     ..Group::default()
                 };
                 self.session.set_applied_origin(Some(Origin {
@@ -365,12 +376,12 @@ impl Applier<'_> {
             return Ok(());
         }
         self.group.begun = true;
-        let name = self.name();
+        let what = self.passage();
         if let Some(lane) = &self.lane {
             self.group.skipped = lane.job.as_ref().is_some_and(|j| j.skipped);
             let first = lane.is_first();
             let mut s = self.shared.state();
-            s.begins(lane.worker, name);
+            s.begins(lane.worker, what);
             if first && header.timestamp != 0 {
                 s.event_time = header.timestamp;
             }
@@ -382,19 +393,10 @@ impl Applier<'_> {
         self.group.skipped = take_skip(self.shared);
         {
             let mut s = self.shared.state();
-            s.begins(0, name);
+            s.begins(0, what);
             s.event_time = header.timestamp;
         }
         wait_delay(self.shared, header).await
-    }
-
-    /// What the transaction is called.
-    pub fn name(&self) -> String {
-        match (self.group.gtid, self.group.maria) {
-            (Some(g), _) => g.to_string(),
-            (None, Some((domain, server, number))) => format!("{domain}-{server}-{number}"),
-            (None, None) => "ANONYMOUS".to_owned(),
-        }
     }
 
     fn open(&mut self) {
@@ -426,7 +428,16 @@ impl Applier<'_> {
             self.session.begin_applied();
         }
         if !base::mutant!("replica-commit-out-of-order") {
-            self.session.wait_turn().await?;
+            let early = self.lane.as_ref().is_some_and(|l| !l.is_first());
+            if early {
+                self.session
+                    .shows_state("Waiting for preceding transaction to commit");
+            }
+            let turn = self.session.wait_turn().await;
+            if early {
+                self.session.shows_state("");
+            }
+            turn?;
         }
         let place = self.behind(end);
         // Not while it waits for its turn: those before it have to write.
@@ -515,7 +526,8 @@ impl Applier<'_> {
             }
             None => 0,
         };
-        self.shared.state().ends(worker);
+        let now = self.shared.instance.wall_us();
+        self.shared.state().ends(worker, now);
         self.group = Group::default();
         self.branch = None;
         self.noted = None;

@@ -2,10 +2,17 @@
 
 use types::SqlError;
 use types::error::codes;
+use wire::binlog::control::Transaction;
 use wire::binlog::header::{Header, flag, kind};
 use wire::binlog::query::Query;
 use wire::binlog::rows::Change;
 use wire::read::Reader;
+
+/// When a transaction was committed where it comes from, and at the source that sends it; 0: that does not say.
+pub(super) fn committed(t: &Transaction) -> (i64, i64) {
+    let us = |us: u64| i64::try_from(us).unwrap_or(0);
+    (us(t.original_commit_micros), us(t.immediate_commit_micros))
+}
 
 /// What is of use to readers of the binary log alone.
 pub(super) fn is_for_readers(header: &Header) -> bool {

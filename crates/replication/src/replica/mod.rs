@@ -44,11 +44,13 @@ mod lane;
 mod leader;
 mod link;
 mod loads;
+mod mariadb;
 pub mod outside;
 mod place;
 pub mod prepare;
 mod queue;
 mod receiver;
+mod reconnect;
 pub mod replay;
 mod row_events;
 mod run;
@@ -59,6 +61,7 @@ mod state;
 mod statement;
 mod stopped;
 mod store;
+mod thread;
 pub mod tls;
 mod until;
 mod worker;
@@ -195,7 +198,7 @@ impl ReplicaServer {
         outside: Arc<dyn Outside>,
     ) -> Result<Arc<ReplicaServer>, SqlError> {
         let server = Arc::new(ReplicaServer {
-            shared: Arc::new(Shared::new(Arc::clone(instance), outside)),
+            shared: Shared::new(Arc::clone(instance), outside),
             changing: Arc::default(),
         });
         server.shared.state().global_filters = Filters::of_options(rules, instance.wall_us());
@@ -324,11 +327,8 @@ impl ReplicaServer {
             return false;
         }
         match part {
-            Part::Receiver => {
-                self.shared.queue.stop_putting(true);
-                self.shared.shut_socket();
-            }
-            Part::Applier => self.shared.queue.stop_taking(true),
+            Part::Receiver => self.shared.end_receiver(),
+            Part::Applier => self.shared.end_applier(),
         }
         self.shared
             .ended
@@ -440,6 +440,10 @@ impl Replica for ReplicaServer {
             retrieved_gtids: s.retrieved.to_string(),
             executed_gtids: executed,
             workers: s.workers.clone(),
+            queued: s.queued.clone(),
+            queueing: s.queueing.clone(),
+            receiver_thread: s.receiver_thread,
+            applier_thread: s.applier_thread,
             coordinated: s.coordinated,
             retries: s.retries,
             heartbeats: s.heartbeats,

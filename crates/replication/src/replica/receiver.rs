@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use sql::context::replica::{LogPlace, Receiving};
+use sql::Session;
+use sql::context::replica::{LogPlace, Passage, Receiving};
 use types::SqlError;
 use types::gtid::{Gtid, GtidSet};
 use wire::binlog::control::{Heartbeat, Rotate, Transaction};
@@ -20,11 +21,14 @@ use wire::response::{EOF_HEADER, ERR_HEADER};
 
 use super::behind::Behind;
 use super::compressed;
+use super::kinds::committed;
 use super::link::{Broken, Link};
 use super::place::{FIRST, Place, maria_text};
 use super::queue::{NotPut, Queued};
+use super::reconnect::{Lost, connecting};
 use super::source::Source;
 use super::state::Shared;
+use super::thread::{Thread, Which};
 
 /// MySQL's numbers of what ends a receiver for good.
 mod number {
@@ -71,11 +75,16 @@ pub(super) async fn run(shared: &Shared) {
     if base::mutant!("received-from-the-beginning-again") {
         *shared.behind() = None;
     }
+    // It is there to be seen, and runs nothing.
+    let id = shared.instance.next_connection_id();
+    let mut seen = Session::of_the_applier(&shared.instance, id);
+    seen.stands_for("connecting host", Thread::new(shared, Which::Receiver));
+    shared.state().receiver_thread = Some(id);
     while let Some((stream, place)) = shared.queue.start().await {
         let source = {
             let mut s = shared.state();
             s.receiving = Receiving::Connecting;
-            s.receiver_state = "Connecting to source";
+            s.receiver_state = connecting(first);
             s.source.clone().unwrap_or_default()
         };
         let mut receiver = Receiver {
@@ -106,7 +115,13 @@ pub(super) async fn run(shared: &Shared) {
             End::Lost(_) if shared.queue.stream() != stream => {}
             End::Lost(broken) => {
                 tries = if connected { 1 } else { tries + 1 };
-                if !lost(shared, &source, &broken, tries, connected).await {
+                let lost = Lost {
+                    broken: &broken,
+                    tries,
+                    connected,
+                    first,
+                };
+                if !lost.wait(shared, &source).await {
                     break;
                 }
             }
@@ -117,51 +132,16 @@ pub(super) async fn run(shared: &Shared) {
             }
         }
     }
+    seen.close().await;
     let mut s = shared.state();
     s.receiving = Receiving::No;
     s.receiver_state = "";
+    s.receiver_thread = None;
+    s.queueing = Passage::default();
     s.receiver_runs = false;
     s.socket = None;
     drop(s);
     shared.ended.fire();
-}
-
-/// Notes that a connection was lost or did not come about, and waits until it is time to try again. False: it is not to be.
-async fn lost(
-    shared: &Shared,
-    source: &Source,
-    broken: &Broken,
-    tries: u64,
-    connected: bool,
-) -> bool {
-    let f = &source.facts;
-    let what = match connected {
-        true => "error reconnecting",
-        false => "error connecting",
-    };
-    let message = format!(
-        "{what} to source '{}@{}:{}' - retry-time: {} retries: {tries} message: {}",
-        f.user, f.host, f.port, f.connect_retry, broken.message
-    );
-    let failure = shared.failure(broken.number, message);
-    {
-        let mut s = shared.state();
-        s.receiver_failure = failure;
-        s.receiving = Receiving::Connecting;
-        s.receiver_state = "Waiting to reconnect after a failed source event read";
-    }
-    if tries > f.retry_count {
-        return false;
-    }
-    // At once after a connection that worked; then with a pause, which the user has set.
-    if !connected {
-        let pause = Duration::from_secs(f.connect_retry.into());
-        shared
-            .queue
-            .rest(shared.instance.clock(), pause, true)
-            .await;
-    }
-    !shared.queue.is_putting_stopped()
 }
 
 struct Receiver<'s> {
@@ -249,6 +229,8 @@ impl Receiver<'_> {
     /// What a replica says before it is sent events.
     async fn ask(&mut self, link: &mut Link, place: &Place) -> Result<(), End> {
         let shared = self.shared;
+        let step = |state| shared.state().receiver_state = state;
+        step("Checking source version");
         let version = link.value("SELECT VERSION()").await?;
         let maria = version.contains("MariaDB");
         let server_id = link.value("SELECT @@GLOBAL.server_id").await?;
@@ -291,6 +273,7 @@ impl Receiver<'_> {
         self.semi_sync =
             shared.variable("rpl_semi_sync_replica_enabled") != 0 && link.agree().await?;
         let port = shared.variable("port") as u16;
+        step("Registering replica on source");
         link.register(own, port).await?;
         {
             let mut s = shared.state();
@@ -302,6 +285,7 @@ impl Receiver<'_> {
         self.place.clone_from(&from);
         *shared.behind() = Some(behind);
         self.received(&from);
+        step("Requesting binlog dump");
         let speaker = match self.semi_sync {
             true => Some(link.speaker()?),
             false => None,
@@ -450,16 +434,7 @@ impl Receiver<'_> {
                     position: next.position,
                 };
             }
-            kind::GTID => {
-                self.coming = Transaction::read(body, false)?.gtid;
-                self.open = false;
-                let behind = self.shared.behind();
-                let had = |gtid: Gtid| behind.as_ref().is_some_and(|b| b.has.has(gtid));
-                self.skipping = self.coming.is_some_and(had);
-                if self.skipping {
-                    self.coming = None;
-                }
-            }
+            kind::GTID => self.begins(body)?,
             kind::ANONYMOUS_GTID => self.skipping = false,
             _ => {}
         }
@@ -492,11 +467,39 @@ impl Receiver<'_> {
         let place = self.place.clone();
         self.received(&place);
         if let Some(gtid) = whole {
+            let ended_us = self.shared.instance.wall_us();
             let mut s = self.shared.state();
+            s.queued = Passage {
+                ended_us,
+                ..std::mem::take(&mut s.queueing)
+            };
             // Another stream may have begun since: then it was thrown away.
             if self.shared.queue.stream() == self.stream {
                 s.retrieved.add(gtid);
             }
+        }
+        Ok(())
+    }
+
+    /// A transaction with a name begins to come.
+    fn begins(&mut self, body: &[u8]) -> Result<(), End> {
+        let t = Transaction::read(body, false)?;
+        self.open = false;
+        let had = |gtid: &Gtid| {
+            let behind = self.shared.behind();
+            behind.as_ref().is_some_and(|b| b.has.has(*gtid))
+        };
+        self.skipping = t.gtid.as_ref().is_some_and(had);
+        self.coming = t.gtid.filter(|_| !self.skipping);
+        if let Some(gtid) = self.coming {
+            let (original_us, immediate_us) = committed(&t);
+            self.shared.state().queueing = Passage {
+                name: gtid.to_string(),
+                original_us,
+                immediate_us,
+                begun_us: self.shared.instance.wall_us(),
+                ended_us: 0,
+            };
         }
         Ok(())
     }

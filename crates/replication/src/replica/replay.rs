@@ -441,7 +441,7 @@ pub async fn replay(
     }
     let said = |e: types::SqlError| e.message;
     let server = Arc::new(ReplicaServer {
-        shared: Arc::new(Shared::new(Arc::clone(instance), Arc::new(System))),
+        shared: Shared::new(Arc::clone(instance), Arc::new(System)),
         changing: Arc::default(),
     });
     let place = Place {

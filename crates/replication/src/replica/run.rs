@@ -16,6 +16,7 @@ use super::place::Place;
 use super::settler::Settler;
 use super::state::Shared;
 use super::stopped::Stopped;
+use super::thread::{Thread, Which};
 use super::{store, worker};
 
 /// The applier's thread.
@@ -34,6 +35,7 @@ pub(super) async fn run(shared: &Shared) {
     s.end_workers();
     s.applier_runs = false;
     s.applier_state = "";
+    s.applier_thread = None;
     s.until = None;
     s.delayed_until = None;
     drop(s);
@@ -55,6 +57,14 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
     // As it was when the applier began: a change holds for the next one.
     let workers = shared.variable("replica_parallel_workers");
     let workers = usize::try_from(workers).unwrap_or(1).max(1);
+    match workers {
+        // Whoever applies has a session of its own, and is all there is to see.
+        1 => session.stands_for_none(),
+        _ => {
+            session.stands_for("", Thread::new(shared, Which::Applier));
+            shared.state().applier_thread = Some(session.id());
+        }
+    }
     loop {
         let Some((_, place)) = store::read(session).await? else {
             return Err(SqlError::fixed(codes::ER_BAD_REPLICA));

@@ -1,11 +1,11 @@
 //! What receiver, applier and statements share: who runs, how far each has come, what went wrong.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use base::Event;
 use base::lock::{Mutex, MutexGuard};
 use sql::Instance;
-use sql::context::replica::{Failure, LogPlace, Receiving, WorkerFacts};
+use sql::context::replica::{Failure, LogPlace, Passage, Receiving, WorkerFacts};
 use types::SqlError;
 use types::gtid::GtidSet;
 
@@ -64,6 +64,12 @@ pub(super) struct State {
     pub applied_number: u64,
     /// The number of the last one whose commit is in the log.
     pub recorded_number: u64,
+    /// Numbers in the list of connections: the receiver's, and that of the applier which hands transactions out.
+    pub receiver_thread: Option<u64>,
+    pub applier_thread: Option<u64>,
+    /// The transaction that has come last, and the one that is coming.
+    pub queued: Passage,
+    pub queueing: Passage,
     /// Transactions that were tried again.
     pub retries: u64,
     /// Of the source, once it is known.
@@ -77,6 +83,7 @@ pub(super) struct State {
 
 /// What they share.
 pub(super) struct Shared {
+    me: Weak<Shared>,
     pub instance: Arc<Instance>,
     /// Where parts run, and how a source is reached.
     pub outside: Arc<dyn Outside>,
@@ -110,34 +117,39 @@ impl State {
     pub fn end_workers(&mut self) {
         for w in &mut self.workers {
             w.runs = false;
-            w.applying.clear();
+            w.thread = None;
+            w.applying = Passage::default();
         }
         self.in_flight = 0;
     }
 
-    /// A worker applies the transaction with this name.
-    pub fn begins(&mut self, worker: usize, name: String) {
+    /// A worker applies this transaction.
+    pub fn begins(&mut self, worker: usize, what: Passage) {
         if let Some(w) = self.workers.get_mut(worker) {
-            w.applying = name;
+            w.applying = what;
         }
     }
 
     /// A worker has applied its transaction.
-    pub fn ends(&mut self, worker: usize) {
+    pub fn ends(&mut self, worker: usize, ended_us: i64) {
         if let Some(w) = self.workers.get_mut(worker) {
-            w.applied = std::mem::take(&mut w.applying);
+            w.applied = Passage {
+                ended_us,
+                ..std::mem::take(&mut w.applying)
+            };
         }
     }
 
     /// Whether a transaction is being applied.
     pub fn is_applying(&self) -> bool {
-        self.in_flight > 0 || self.workers.iter().any(|w| !w.applying.is_empty())
+        self.in_flight > 0 || self.workers.iter().any(|w| !w.applying.name.is_empty())
     }
 }
 
 impl Shared {
-    pub fn new(instance: Arc<Instance>, outside: Arc<dyn Outside>) -> Shared {
-        Shared {
+    pub fn new(instance: Arc<Instance>, outside: Arc<dyn Outside>) -> Arc<Shared> {
+        Arc::new_cyclic(|me| Shared {
+            me: Weak::clone(me),
             instance,
             outside,
             queue: Queue::default(),
@@ -147,7 +159,23 @@ impl Shared {
             ended: Event::new(),
             applied: Event::new(),
             hurry: Event::new(),
-        }
+        })
+    }
+
+    /// For whoever must not keep it.
+    pub fn me(&self) -> Weak<Shared> {
+        Weak::clone(&self.me)
+    }
+
+    /// The receiver is to end.
+    pub fn end_receiver(&self) {
+        self.queue.stop_putting(true);
+        self.shut_socket();
+    }
+
+    /// The applier is to end, behind the transactions that are whole.
+    pub fn end_applier(&self) {
+        self.queue.stop_taking(true);
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {

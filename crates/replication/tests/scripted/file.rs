@@ -51,6 +51,27 @@ impl File {
         file
     }
 
+    /// One of MariaDB's, without transactions.
+    pub fn of_mariadb(version: &str, chars: u16) -> File {
+        let mut file = File::new(Checksum::Crc32, chars);
+        file.bytes = wire::binlog::MAGIC.to_vec();
+        let format = Format::new(version, 0, Checksum::Crc32);
+        file.event(kind::FORMAT_DESCRIPTION, |out| format.write(out));
+        file
+    }
+
+    /// The GTID of the next transaction of MariaDB, 0-1-n: a single event follows, or all up to a commit.
+    pub fn mariadb(&mut self, alone: bool) {
+        self.sequence += 1;
+        let sequence = self.sequence as u64;
+        self.event(kind::MARIA_GTID, |out| {
+            out.put_u64(sequence);
+            out.put_u32(0);
+            out.put_u8(if alone { 0x21 } else { 0x0C });
+            out.extend([0; 6]);
+        });
+    }
+
     pub fn event(&mut self, kind: u8, fill: impl FnOnce(&mut Vec<u8>)) {
         let header = Header {
             timestamp: 1_700_000_000,

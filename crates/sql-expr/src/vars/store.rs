@@ -14,6 +14,7 @@ use super::error::{VarError, VarWarning};
 use types::Isolation;
 
 use super::hot::{GlobalHot, SessionHot};
+use super::origin::{Origins, VarOrigin};
 use super::registry::{self, VarId};
 use super::sql_mode::SqlMode;
 use super::value::VarValue;
@@ -37,6 +38,7 @@ pub struct GlobalVars {
     hot: GlobalHot,
     observers: RwLock<Vec<Observer>>,
     live: OnceLock<Box<dyn LiveVars>>,
+    origins: Origins,
 }
 
 /// Who knows the values of variables that change by themselves.
@@ -78,6 +80,7 @@ impl GlobalVars {
             hot: global_hot,
             observers: RwLock::new(Vec::new()),
             live: OnceLock::new(),
+            origins: Origins::default(),
         }
     }
 
@@ -114,6 +117,16 @@ impl GlobalVars {
     /// Whether such values are older than what was committed.
     pub(crate) fn live_is_behind(&self) -> bool {
         self.live.get().is_some_and(|live| live.is_behind())
+    }
+
+    /// Says who has given a variable its value; an unknown name is ignored.
+    pub fn note_origin(&self, name: &str, origin: VarOrigin) {
+        self.origins.note(name, origin);
+    }
+
+    /// Who has given it its value; `None`: it is the program's own.
+    pub fn origin(&self, id: VarId) -> Option<VarOrigin> {
+        self.origins.of(id)
     }
 
     /// The server's value by name; `None` for an unknown name.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Options, PREPARED, parse};
+use super::{Options, PREPARED, ast, parse};
 
 /// Runs `work` on a thread with 1 MiB of stack, as much as MySQL gives a connection by default.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
@@ -209,6 +209,29 @@ fn expressions() -> impl Strategy<Value = String> {
     })
 }
 
+/// What MariaDB says and MySQL cannot is given in words that MySQL reads.
+fn in_mysqls_words(text: &[u8], options: &Options) {
+    let Ok(parsed) = parse(text, options) else {
+        return;
+    };
+    let Some(said) = parsed.mariadb else {
+        return;
+    };
+    if matches!(parsed.statement, ast::Statement::Unsupported(_)) {
+        return;
+    }
+    let mysql = Options {
+        mariadb: None,
+        ..*options
+    };
+    for odd in [false, true] {
+        if let Some(text) = said.text(text, |n| odd || n % 2 == 0) {
+            let read = parse(&text, &mysql);
+            assert!(read.is_ok(), "{}: {read:?}", String::from_utf8_lossy(&text));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(base::seeded!(3000))]
 
@@ -226,6 +249,11 @@ proptest! {
             ..PREPARED
         };
         let _ = parse(text.as_bytes(), &options);
+        let mariadb = Options {
+            mariadb: Some(101_100),
+            ..options
+        };
+        in_mysqls_words(text.as_bytes(), &mariadb);
         let _ = super::parse_expr(text.as_bytes(), &options);
     }
 

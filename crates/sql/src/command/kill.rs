@@ -24,12 +24,12 @@ impl Session {
     /// As the statement: 1094, 1095, 1227; 1317 where it is this very connection.
     pub fn kill_id(&mut self, id: u64, query_only: bool) -> Result<Done, SqlError> {
         self.secure();
-        let owner = self
+        let (owner, own) = self
             .instance
             .processes
             .owner_of(id)
             .ok_or_else(|| SqlError::no_such_thread(id))?;
-        if owner.user != self.security.account().user
+        if (own || owner.user != self.security.account().user)
             && !self.security.has_one(statement::CONNECTIONS)
         {
             return Err(SqlError::new(

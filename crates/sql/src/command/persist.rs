@@ -43,6 +43,7 @@ impl Session {
             true => globals.checked(id, input, mode)?,
             false => {
                 let warning = globals.set(name, input, mode)?;
+                self.has_set_global(def.name);
                 (globals.value(id), warning)
             }
         };

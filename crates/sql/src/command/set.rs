@@ -340,7 +340,9 @@ impl Session {
             Some(VarScope::Global) => {
                 self.check_account_variable(name, input)?;
                 let mode = self.vars.hot().sql_mode;
-                self.instance.globals.set(name, input, mode)?
+                let warning = self.instance.globals.set(name, input, mode)?;
+                self.has_set_global(name);
+                warning
             }
             Some(VarScope::Persist) => return self.persist_variable(name, input, false),
             Some(VarScope::PersistOnly) => return self.persist_variable(name, input, true),
@@ -349,6 +351,17 @@ impl Session {
             self.warn(Warning::from(w));
         }
         Ok(())
+    }
+
+    /// A variable of the server has its value from this session.
+    pub(super) fn has_set_global(&self, name: &str) {
+        let account = self.security.account();
+        let origin = vars::VarOrigin::Set {
+            at_us: self.instance.clock.wall_us(),
+            user: account.user.to_string(),
+            host: account.host.to_string(),
+        };
+        self.instance.globals.note_origin(name, origin);
     }
 
     fn track(&mut self, name: &str) {

@@ -90,6 +90,8 @@ pub struct Instance {
     pub(super) change_log: OnceLock<Arc<dyn ChangeLog>>,
     /// Where SET PERSIST keeps values: set by a server.
     pub(crate) persisted: OnceLock<PersistedStore>,
+    /// The program around it.
+    pub(super) host: OnceLock<Arc<dyn super::host::Host>>,
     /// What makes this server a replica of another: set by a server.
     pub(crate) replica: OnceLock<Weak<dyn Replica>>,
 }
@@ -167,6 +169,7 @@ impl Instance {
             prepared: Arc::default(),
             tls_reload: OnceLock::new(),
             persisted: OnceLock::new(),
+            host: OnceLock::new(),
             binary_log: OnceLock::new(),
             change_log: OnceLock::new(),
             owned_gtids: Arc::default(),

@@ -15,6 +15,7 @@ mod facts;
 pub(crate) mod gate;
 pub(crate) mod gtid;
 pub(crate) mod handlers;
+pub mod host;
 mod instance;
 pub(crate) mod lock_names;
 mod named;
@@ -45,6 +46,6 @@ pub use instance::{
     Instance, InstanceOptions, PasswordHasher, PasswordVerifier, ServerCounts, TlsReload,
 };
 pub(crate) use names::TableName;
-pub use process::{Command, Process, ProcessRow};
+pub use process::{Command, Doing, OwnThread, Process, ProcessRow, SYSTEM_USER};
 pub(crate) use session::parse_error;
 pub use session::{ClientFlags, Outcome, Session};

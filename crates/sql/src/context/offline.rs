@@ -39,7 +39,7 @@ impl Instance {
     fn send_clients_away(&self) {
         let state = self.accounts.snapshot();
         for process in self.processes.all() {
-            let Some(account) = self.processes.owner_of(process.id) else {
+            let Some((account, false)) = self.processes.owner_of(process.id) else {
                 continue;
             };
             if state.find(&account).is_none() {

@@ -5,8 +5,8 @@
 
 use base::lock::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use engine::Interrupt;
 use types::SqlError;
@@ -66,6 +66,33 @@ impl Command {
             Command::DumpGtid => "Binlog Dump GTID",
         }
     }
+}
+
+/// The user of the server's own threads. No account has their rows for its own, whatever its name.
+pub const SYSTEM_USER: &str = "system user";
+
+/// What a thread of the server does at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Doing {
+    /// The `Command` column.
+    pub command: Command,
+    /// In words, where no statement runs.
+    pub state: &'static str,
+    /// For how long, in seconds; `None`: since it began with that.
+    pub seconds: Option<u64>,
+}
+
+/// A thread of the server itself that stands in the list, as a replica's do. Nothing is written down while it works: it is asked when somebody looks, without
+/// any lock of the list.
+pub trait OwnThread: Send + Sync {
+    /// What `performance_schema` calls it.
+    fn name(&self) -> &'static str;
+
+    /// What it does.
+    fn doing(&self) -> Doing;
+
+    /// It is to end (KILL). Nobody waits for that.
+    fn end(&self);
 }
 
 /// A counter that one connection writes and anyone may read.
@@ -146,6 +173,8 @@ pub struct Process {
     since_us: AtomicU64,
     text: Mutex<Text>,
     interrupt: Arc<Interrupt>,
+    /// It is a thread of the server itself.
+    own: OnceLock<Arc<dyn OwnThread>>,
 }
 
 /// A line of the process list.
@@ -169,6 +198,8 @@ pub struct ProcessRow {
     pub state: String,
     /// The statement's text.
     pub info: Option<Vec<u8>>,
+    /// What `performance_schema` calls it, where it is a thread of the server itself.
+    pub own: Option<&'static str>,
 }
 
 impl ProcessRow {
@@ -184,7 +215,13 @@ impl ProcessRow {
             seconds: 0,
             state: String::new(),
             info: None,
+            own: None,
         }
+    }
+
+    /// Whether it is a connection of this user.
+    pub fn is_of(&self, user: &str) -> bool {
+        self.own.is_none() && *self.account.user == *user
     }
 }
 
@@ -238,7 +275,30 @@ impl Process {
     pub(crate) fn row(&self, now_us: u64) -> ProcessRow {
         let command = Command::of(self.command.load(Ordering::Relaxed));
         let since = self.since_us.load(Ordering::Relaxed);
+        // Before any lock: it has locks of its own.
+        let own = self.own.get().map(|own| (own.name(), own.doing()));
         let t = self.text();
+        let seconds = now_us.saturating_sub(since) / 1_000_000;
+        if let Some((name, doing)) = own {
+            let runs = command != Command::Sleep;
+            let state = match (runs, t.state) {
+                (true, _) => self.state(command, &t),
+                (false, "") => doing.state.to_owned(),
+                (false, state) => state.to_owned(),
+            };
+            return ProcessRow {
+                id: self.id,
+                user: t.user.clone(),
+                host: t.host.clone(),
+                account: t.account.clone(),
+                db: t.db.clone(),
+                command: doing.command,
+                seconds: doing.seconds.unwrap_or(seconds),
+                state,
+                info: (runs && !t.info.is_empty()).then(|| t.info.clone()),
+                own: Some(name),
+            };
+        }
         ProcessRow {
             id: self.id,
             user: t.user.clone(),
@@ -246,20 +306,36 @@ impl Process {
             account: t.account.clone(),
             db: t.db.clone(),
             command,
-            seconds: now_us.saturating_sub(since) / 1_000_000,
-            state: match command {
-                Command::Sleep => String::new(),
-                _ if !t.state.is_empty() => t.state.to_owned(),
-                _ => {
-                    let progress = self.interrupt.progress.text();
-                    progress.unwrap_or_else(|| match self.interrupt.tables.waits() {
-                        Some(_) => "Waiting for table metadata lock".to_owned(),
-                        None => "executing".to_owned(),
-                    })
-                }
-            },
+            seconds,
+            state: self.state(command, &t),
             info: (command != Command::Sleep && !t.info.is_empty()).then(|| t.info.clone()),
+            own: None,
         }
+    }
+
+    /// What a command has come to.
+    fn state(&self, command: Command, t: &Text) -> String {
+        match command {
+            Command::Sleep => String::new(),
+            _ if !t.state.is_empty() => t.state.to_owned(),
+            _ => {
+                let progress = self.interrupt.progress.text();
+                progress.unwrap_or_else(|| match self.interrupt.tables.waits() {
+                    Some(_) => "Waiting for table metadata lock".to_owned(),
+                    None => "executing".to_owned(),
+                })
+            }
+        }
+    }
+
+    /// It is a thread of the server itself from now on.
+    pub(crate) fn stands_for(&self, thread: Arc<dyn OwnThread>) {
+        let _first = self.own.set(thread);
+    }
+
+    /// Whether it is one.
+    pub fn is_own(&self) -> bool {
+        self.own.get().is_some()
     }
 
     fn is_running(&self) -> bool {
@@ -313,6 +389,7 @@ impl ProcessList {
                 ..Text::default()
             }),
             interrupt,
+            own: OnceLock::new(),
         });
         self.opened.fetch_add(1, Ordering::Relaxed);
         let mut l = self.list();
@@ -337,7 +414,7 @@ impl ProcessList {
 
     /// The lines of the process list, by id.
     pub fn rows(&self, now_us: u64) -> Vec<ProcessRow> {
-        self.list().live.values().map(|p| p.row(now_us)).collect()
+        self.all().iter().map(|p| p.row(now_us)).collect()
     }
 
     /// All of them, by id.
@@ -345,10 +422,11 @@ impl ProcessList {
         self.list().live.values().cloned().collect()
     }
 
-    /// The account of a connection, if there is one of that id.
-    pub fn owner_of(&self, id: u64) -> Option<AccountId> {
+    /// The account of a connection, if there is one of that id, and whether it is no account's, but a thread of the server itself.
+    pub fn owner_of(&self, id: u64) -> Option<(AccountId, bool)> {
         let list = self.list();
-        list.live.get(&id).map(|p| p.text().account.clone())
+        let of = |p: &Arc<Process>| (p.text().account.clone(), p.is_own());
+        list.live.get(&id).map(of)
     }
 
     /// KILL: interrupts the statement of a connection, and with `connection` ends the connection too.
@@ -358,10 +436,18 @@ impl ProcessList {
     pub fn kill(&self, id: u64, connection: bool) -> Result<(), SqlError> {
         let p = self.list().live.get(&id).cloned();
         let p = p.ok_or_else(|| SqlError::no_such_thread(id))?;
-        if connection {
-            p.interrupt.kill_connection();
-        } else {
-            p.interrupt.kill_query();
+        match p.own.get() {
+            // It has no connection to lose; what it does at the moment is ended, and so is it.
+            Some(own) => {
+                if connection {
+                    own.end();
+                }
+                if p.is_running() {
+                    p.interrupt.kill_query();
+                }
+            }
+            None if connection => p.interrupt.kill_connection(),
+            None => p.interrupt.kill_query(),
         }
         Ok(())
     }
@@ -376,9 +462,10 @@ impl ProcessList {
     /// Connections now, running now, most at once so far, opened in all.
     pub fn totals(&self) -> (u64, u64, u64, u64) {
         let l = self.list();
-        let running = l.live.values().filter(|p| p.is_running()).count();
+        let clients = || l.live.values().filter(|p| !p.is_own());
+        let running = clients().filter(|p| p.is_running()).count();
         (
-            l.live.len() as u64,
+            clients().count() as u64,
             running as u64,
             l.max_live as u64,
             self.opened.load(Ordering::Relaxed),

@@ -155,6 +155,21 @@ impl LogPlace {
     }
 }
 
+/// A transaction of the source on its way: through the receiver, or through one who applies it. Times are in microseconds since 1970; 0: not known, or not yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Passage {
+    /// What it is called; empty: there is none.
+    pub name: String,
+    /// When it was committed where it comes from.
+    pub original_us: i64,
+    /// When it was committed at this server's source.
+    pub immediate_us: i64,
+    /// When it began to pass here.
+    pub begun_us: i64,
+    /// When it was through.
+    pub ended_us: i64,
+}
+
 /// One of those who apply transactions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkerFacts {
@@ -162,10 +177,12 @@ pub struct WorkerFacts {
     pub runs: bool,
     /// What went wrong.
     pub failure: Failure,
-    /// The name of the transaction that it has applied last; empty: none.
-    pub applied: String,
-    /// The name of the one that it applies; empty: none.
-    pub applying: String,
+    /// The transaction that it has applied last.
+    pub applied: Passage,
+    /// The one that it applies.
+    pub applying: Passage,
+    /// Its number in the list of connections, while it runs.
+    pub thread: Option<u64>,
 }
 
 /// A filter: what the applier leaves out, or does elsewhere.
@@ -226,8 +243,16 @@ pub struct ReplicaFacts {
     pub executed_gtids: String,
     /// Who applies transactions: one, or several for whom the applier reads what has come.
     pub workers: Vec<WorkerFacts>,
+    /// The receiver's number in the list of connections, while it runs.
+    pub receiver_thread: Option<u64>,
+    /// That of the applier which hands transactions out.
+    pub applier_thread: Option<u64>,
     /// There are several: the applier itself only hands transactions out.
     pub coordinated: bool,
+    /// The transaction that has come last, as a whole.
+    pub queued: Passage,
+    /// The one that is coming.
+    pub queueing: Passage,
     /// Transactions that were tried again, as others were in their way.
     pub retries: u64,
     /// Heartbeats that have come, and when the last did.

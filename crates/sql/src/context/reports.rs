@@ -7,6 +7,7 @@ use engine::lock::{Afterwards, Deadlock};
 use types::SqlError;
 
 use super::deadlocks::{Report, ReportListener};
+use super::host::Host;
 use super::instance::Instance;
 use super::persisted::PersistedStore;
 use super::replica::{Applies, FilterFacts, Replica, ReplicaFacts};
@@ -52,6 +53,16 @@ impl Instance {
             TransactionRow::prepared(p, locks)
         }));
         all
+    }
+
+    /// The program around it. At the start; the first that comes stays.
+    pub fn runs_in(&self, host: Arc<dyn Host>) {
+        let _first = self.host.set(host);
+    }
+
+    /// The program around it, if there is one.
+    pub(crate) fn host(&self) -> Option<&dyn Host> {
+        self.host.get().map(|h| &**h)
     }
 
     /// From now on SET PERSIST keeps values there; before, it is refused.

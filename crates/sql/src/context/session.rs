@@ -319,6 +319,7 @@ impl Session {
             real_as_float: mode.has(SqlMode::REAL_AS_FLOAT),
             placeholders: false,
             charset: self.vars.hot().client,
+            mariadb: None,
         }
     }
 

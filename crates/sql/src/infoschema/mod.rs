@@ -18,6 +18,7 @@ mod replica;
 mod server;
 mod spec;
 mod tables;
+mod threads;
 mod time_zones;
 pub(crate) mod views;
 
@@ -59,6 +60,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[1], metadata_locks::PERFORMANCE_SPECS),
         (SCHEMAS[1], replica::SPECS),
         (SCHEMAS[1], compression::SPECS),
+        (SCHEMAS[1], threads::SPECS),
         ("sys", locks::SYS_SPECS),
         ("mysql", empty::MYSQL_SPECS),
         ("mysql", keys::MYSQL_SPECS),

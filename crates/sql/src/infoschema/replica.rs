@@ -4,7 +4,7 @@
 use types::Value;
 
 use super::spec::{Spec, View, int, moment, text, uint};
-use crate::context::replica::{Failure, FilterFacts, Receiving, ReplicaFacts};
+use crate::context::replica::{Failure, FilterFacts, Passage, Receiving, ReplicaFacts};
 use types::temporal::Zone;
 
 /// The one row, made of the facts.
@@ -15,6 +15,11 @@ fn one(v: &View<'_>, row: impl Fn(&ReplicaFacts) -> Vec<Value>) -> Vec<Vec<Value
 
 fn yes(b: bool) -> Value {
     text(if b { "YES" } else { "NO" })
+}
+
+/// The THREAD_ID of `performance_schema.threads`, which is the number in the list of connections.
+fn thread(id: Option<u64>) -> Value {
+    id.map_or(Value::Null, uint)
 }
 
 fn on(b: bool) -> Value {
@@ -30,6 +35,26 @@ fn at(us: i64, zone: Zone) -> Value {
 
 fn failure(f: &Failure, zone: Zone) -> [Value; 3] {
     [int(f.number.into()), text(&f.message), at(f.at_us, zone)]
+}
+
+/// A moment with its fractions; what is not known is zero, as in MySQL.
+fn exactly(us: i64, zone: Zone) -> Value {
+    let known = if us == 0 { None } else { zone.local(us) };
+    Value::DateTime(known.unwrap_or(types::DateTime::ZERO))
+}
+
+/// A transaction that is passing, or has passed.
+fn passage(p: &Passage, has_passed: bool, zone: Zone) -> Vec<Value> {
+    let mut row = vec![
+        text(&p.name),
+        exactly(p.original_us, zone),
+        exactly(p.immediate_us, zone),
+        exactly(p.begun_us, zone),
+    ];
+    if has_passed {
+        row.push(exactly(p.ended_us, zone));
+    }
+    row
 }
 
 fn connection_configuration(v: &View<'_>) -> Vec<Vec<Value>> {
@@ -82,13 +107,15 @@ fn connection_status(v: &View<'_>) -> Vec<Vec<Value>> {
             text(""),
             text(""),
             text(&f.source_uuid),
-            Value::Null,
+            thread(f.receiver_thread),
             text(state),
             uint(f.heartbeats.0),
             at(f.heartbeats.1, zone),
             text(&f.retrieved_gtids),
         ];
         row.extend(failure(&f.receiver_failure, zone));
+        row.extend(passage(&f.queued, true, zone));
+        row.extend(passage(&f.queueing, false, zone));
         row
     })
 }
@@ -125,7 +152,7 @@ fn applier_status_by_coordinator(v: &View<'_>) -> Vec<Vec<Value>> {
     let facts = facts.iter().filter(|f| f.coordinated);
     facts
         .map(|f| {
-            let mut row = vec![text(""), Value::Null, on(f.applying)];
+            let mut row = vec![text(""), thread(f.applier_thread), on(f.applying)];
             row.extend(failure(&f.applier_failure, zone));
             row
         })
@@ -139,9 +166,10 @@ fn applier_status_by_worker(v: &View<'_>) -> Vec<Vec<Value>> {
     workers
         .zip(1..)
         .map(|(w, id)| {
-            let mut row = vec![text(""), uint(id), Value::Null, on(w.runs)];
+            let mut row = vec![text(""), uint(id), thread(w.thread), on(w.runs)];
             row.extend(failure(&w.failure, zone));
-            row.extend([text(&w.applied), text(&w.applying)]);
+            row.extend(passage(&w.applied, true, zone));
+            row.extend(passage(&w.applying, false, zone));
             row
         })
         .collect()
@@ -284,7 +312,11 @@ pub(super) const SPECS: &[Spec] = &[
         name: "replication_connection_status",
         columns: "CHANNEL_NAME v64, GROUP_NAME v36, SOURCE_UUID v36, THREAD_ID U?, SERVICE_STATE v10, \
             COUNT_RECEIVED_HEARTBEATS U, LAST_HEARTBEAT_TIMESTAMP t6, RECEIVED_TRANSACTION_SET x, LAST_ERROR_NUMBER i, \
-            LAST_ERROR_MESSAGE v1024, LAST_ERROR_TIMESTAMP t6",
+            LAST_ERROR_MESSAGE v1024, LAST_ERROR_TIMESTAMP t6, LAST_QUEUED_TRANSACTION v57, \
+            LAST_QUEUED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP t6, LAST_QUEUED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP t6, \
+            LAST_QUEUED_TRANSACTION_START_QUEUE_TIMESTAMP t6, LAST_QUEUED_TRANSACTION_END_QUEUE_TIMESTAMP t6, \
+            QUEUEING_TRANSACTION v57, QUEUEING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP t6, \
+            QUEUEING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP t6, QUEUEING_TRANSACTION_START_QUEUE_TIMESTAMP t6",
         rows: connection_status,
     },
     Spec {
@@ -308,7 +340,11 @@ pub(super) const SPECS: &[Spec] = &[
     Spec {
         name: "replication_applier_status_by_worker",
         columns: "CHANNEL_NAME v64, WORKER_ID U, THREAD_ID U?, SERVICE_STATE v3, LAST_ERROR_NUMBER i, \
-            LAST_ERROR_MESSAGE v1024, LAST_ERROR_TIMESTAMP t6, LAST_APPLIED_TRANSACTION v57, APPLYING_TRANSACTION v57",
+            LAST_ERROR_MESSAGE v1024, LAST_ERROR_TIMESTAMP t6, LAST_APPLIED_TRANSACTION v57, \
+            LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP t6, LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP t6, \
+            LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP t6, LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP t6, \
+            APPLYING_TRANSACTION v57, APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP t6, \
+            APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP t6, APPLYING_TRANSACTION_START_APPLY_TIMESTAMP t6",
         rows: applier_status_by_worker,
     },
     Spec {

@@ -79,7 +79,7 @@ fn processes(v: &View<'_>) -> Vec<Vec<Value>> {
     let now = v.instance.now_us();
     let rows = v.instance.processes().rows(now);
     rows.into_iter()
-        .filter(|p| all || p.account.user == v.security().account().user || p.id == v.connection)
+        .filter(|p| all || p.is_of(&v.security().account().user) || p.id == v.connection)
         .map(|p| {
             let info = p
                 .info

@@ -10,17 +10,18 @@ use types::gtid::Origin;
 use types::{Charset, CollationId, Isolation, SqlError};
 
 use super::Session;
-use crate::access::Authorized;
+use crate::access::{AccountId, Authorized};
 use crate::bind::row_rules::RowRules;
-use crate::context::Instance;
 use crate::context::change_log::Told;
 use crate::context::parse_error;
 use crate::context::prologue::Rows;
+use crate::context::{Instance, OwnThread, SYSTEM_USER};
 use crate::exec::{Applying, ExecError, RowChange, Target, hold, writes};
 use crate::plan::{Plan, PlanBody};
 use crate::sink::ResultSink;
 use sql_expr::vars::{SqlMode, VarInput};
 use sql_expr::{EvalCtx, UserVar};
+use sql_parser::ast::ObjectName;
 
 /// A table that gets rows of another server, and how they are written.
 pub struct AppliedTable {
@@ -48,14 +49,31 @@ impl Session {
     /// A session of the server itself that applies what another server has done: `read_only` does not hold for it.
     pub fn of_the_applier(instance: &Arc<Instance>, connection_id: u64) -> Session {
         let mut s = Session::of_the_server(instance, connection_id);
-        let account = s.security.account().clone();
-        s.process.set_user("system user", "", &account);
+        let nobody = AccountId::new(SYSTEM_USER, "");
+        s.process.set_user(SYSTEM_USER, "", &nobody);
         s.client.multi_statements = false;
         s.applier = true;
         // What it does for itself, such as making its tables, is nobody else's transaction.
         let off = s.set_applied_kept(false);
         debug_assert!(off.is_ok(), "{off:?}");
         s
+    }
+
+    /// The session is such a thread's: for the list of connections, and for KILL. `host`: what its row has there.
+    pub fn stands_for(&mut self, host: &str, thread: Arc<dyn OwnThread>) {
+        let nobody = AccountId::new(SYSTEM_USER, "");
+        self.process.set_user(SYSTEM_USER, host, &nobody);
+        self.process.stands_for(thread);
+    }
+
+    /// The session is nobody's: it is not in the list of connections.
+    pub fn stands_for_none(&mut self) {
+        self.instance.processes.remove(&self.process);
+    }
+
+    /// What it waits for, for the list of connections; empty: for nothing.
+    pub fn shows_state(&self, state: &'static str) {
+        self.process.set_state(state);
     }
 
     /// Begins a transaction.
@@ -400,9 +418,38 @@ impl Session {
         Ok(())
     }
 
-    /// How the text of a statement is read, as the settings stand.
-    pub fn parse_settings(&self) -> sql_parser::Options {
-        self.parse_options()
+    /// Reads the text of a statement, as the settings stand. `mariadb`: the version of the MariaDB server that has written it; what is carried out
+    /// here is in MySQL's words.
+    ///
+    /// # Errors
+    /// 1064 and its like.
+    pub fn read_applied(
+        &self,
+        text: &[u8],
+        mariadb: Option<u32>,
+    ) -> Result<sql_parser::Parsed, SqlError> {
+        let options = sql_parser::Options {
+            mariadb,
+            ..self.parse_options()
+        };
+        sql_parser::parse(text, &options).map_err(|e| parse_error(&e))
+    }
+
+    /// The table of that name for a statement that follows, if there is one.
+    pub fn seen_table(&self, name: &ObjectName) -> Option<Arc<engine::Table>> {
+        let name = self.full_name(name).ok()?;
+        let own = self.temporary_table(&name).cloned();
+        own.or_else(|| {
+            let catalog = self.instance.engine().catalog();
+            catalog.table(&name.schema, &name.name)
+        })
+    }
+
+    /// Whether there is a view of that name.
+    pub fn seen_view(&self, name: &ObjectName) -> bool {
+        let catalog = self.instance.engine().catalog();
+        self.full_name(name)
+            .is_ok_and(|n| catalog.view_seen(&n.schema, &n.name).is_some())
     }
 
     /// Sets a variable as the other server had it.

@@ -243,6 +243,9 @@ impl Builder {
             return Err(fault(format!("unknown option '--{shown}'")));
         };
         let known = found.known;
+        self.options
+            .given
+            .push((known.name.to_owned(), origin.clone()));
         let value = match (found.implied, setting.value) {
             (None, Some(value)) => value,
             (None, None) if known.argument == Argument::Switch => "1".to_owned(),
@@ -291,6 +294,7 @@ impl Builder {
         }
         if let (true, Some(value)) = (is_known, &setting.value) {
             remember(&mut self.options.variables, &setting.name, value.clone());
+            self.options.given.push((setting.name, setting.origin));
             return Ok(());
         }
         setting.name = format!("loose_{}", setting.name);

@@ -186,6 +186,8 @@ pub struct Options {
     pub log_replica_updates: bool,
     /// First values of other system variables, by their names with underscores, for SQL to check and take.
     pub variables: Vec<(String, String)>,
+    /// Where options were given, by their names: the last of each counts.
+    pub given: Vec<(String, Origin)>,
     /// Options accepted that have nothing left to tune, by their names with underscores: SHOW VARIABLES shows
     /// them.
     pub without_effect: Vec<(String, String)>,
@@ -246,6 +248,7 @@ impl Default for Options {
             replicate: FilterRules::default(),
             log_replica_updates: true,
             variables: Vec::new(),
+            given: Vec::new(),
             without_effect: Vec::new(),
         }
     }

@@ -45,6 +45,7 @@ use replication::replica::ReplicaServer;
 use tidemill::open::{OpenDirectory, OpenFailure};
 use wire::auth::AuthContext;
 
+use crate::host::Program;
 use crate::log::Log;
 use crate::open::{Opened, open, recovery};
 use crate::options::{Level, Notice, Options};
@@ -115,6 +116,9 @@ pub fn serve(
         let told = Arc::clone(&log);
         let note = Arc::new(move |text: &str| told.note(text));
         database.instance.on_report(note);
+        database
+            .instance
+            .runs_in(Arc::new(Program(Arc::clone(&log))));
         serve_open((database, max_unauthenticated), options, &log, ready, until)
     });
     match &served {

@@ -185,6 +185,7 @@ impl<'o> Series<'o> {
             options,
             dialect: Dialect {
                 mariadb,
+                own_words: kind == Kind::MariaDb,
                 statements: options.source == Source::MariadbMixed,
                 file: (options.source == Source::MariadbMixed).then_some(file),
             },

@@ -7,6 +7,8 @@ use harness::rng::Rng;
 pub struct Dialect {
     /// A MariaDB server runs them, or has to apply them.
     pub mariadb: bool,
+    /// And none but MariaDB runs them first: words that are its own are among them.
+    pub own_words: bool,
     /// The log has statements and not rows: no temporary tables, of which a replica that was killed knows nothing.
     pub statements: bool,
     /// Rows of `r.composite` that are loaded from there.
@@ -369,6 +371,9 @@ pub fn definition(rng: &mut Rng, d: Dialect) -> String {
         1 => " AFTER a",
         _ => "",
     };
+    if d.own_words && rng.one_in(3) {
+        return of_mariadb(rng, t, u, ty);
+    }
     match rng.below(29) {
         27..=28 => from_query(rng, d, t),
         0..=3 => {
@@ -444,6 +449,43 @@ pub fn definition(rng: &mut Rng, d: Dialect) -> String {
                 "ALTER TABLE r.d{t} ALTER COLUMN b SET DEFAULT 'b{x}', ALTER INDEX k{x} INVISIBLE"
             ),
         },
+    }
+}
+
+/// A definition in words that MySQL lacks.
+fn of_mariadb(rng: &mut Rng, t: u64, u: u64, ty: &str) -> String {
+    let (x, y) = (rng.below(4), rng.below(4));
+    match rng.below(14) {
+        0 => format!("CREATE OR REPLACE TABLE r.d{t} (a INT, b VARCHAR(100), id INT PRIMARY KEY)"),
+        1 => {
+            let other = (t + 1 + rng.below(MOVING - 1)) % MOVING;
+            format!("CREATE OR REPLACE TABLE r.d{t} LIKE r.d{other}")
+        }
+        2 => format!(
+            "CREATE OR REPLACE TABLE r.d{t} (id INT PRIMARY KEY, KEY (a)) SELECT id, a, b FROM r.made WHERE id > {}",
+            key(rng)
+        ),
+        3 => format!("CREATE INDEX IF NOT EXISTS k{x} ON r.d{t} (b(5))"),
+        4 => format!("CREATE OR REPLACE INDEX k{x} ON r.d{t} (a)"),
+        5 => format!("DROP INDEX IF EXISTS k{x} ON r.d{t}"),
+        6 => format!("ALTER TABLE IF EXISTS r.d{t} ADD COLUMN IF NOT EXISTS x{x} {ty}"),
+        7 => format!(
+            "ALTER TABLE r.d{t} ADD COLUMN IF NOT EXISTS (x{x} {ty}, y{x} INT), DROP COLUMN IF EXISTS z{y}"
+        ),
+        8 => format!(
+            "ALTER TABLE r.d{t} DROP COLUMN IF EXISTS x{x}, ADD COLUMN IF NOT EXISTS z{y} INT"
+        ),
+        9 => format!(
+            "ALTER TABLE r.d{t} WAIT 2 ADD INDEX IF NOT EXISTS k{x} (a), DROP INDEX IF EXISTS l{x}"
+        ),
+        10 => format!("ALTER TABLE r.d{t} MODIFY COLUMN IF EXISTS x{x} VARCHAR(70)"),
+        11 => {
+            format!("RENAME TABLE IF EXISTS r.d{t} TO r.swap, r.d{u} TO r.d{t}, r.swap TO r.d{u}")
+        }
+        12 => format!("CREATE VIEW IF NOT EXISTS v.v{x} AS SELECT id, a FROM r.d{t} WHERE a > {u}"),
+        _ => format!(
+            "SET STATEMENT group_concat_max_len = 1024, max_statement_time = 20 FOR CREATE OR REPLACE TABLE r.d{t} (id INT PRIMARY KEY) SELECT a AS id, COUNT(*) AS a, GROUP_CONCAT(b ORDER BY b) AS b FROM r.composite GROUP BY a"
+        ),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The statements among the events: what each does to the transaction around it, and how one that commits by itself is applied.
 
-use sql::Session;
 use sql::context::replica::LogPlace;
+use sql_parser::Parsed;
 use sql_parser::ast::Statement;
 use types::CollationId;
 use types::SqlError;
@@ -14,7 +14,8 @@ use wire::binlog::query::Query;
 
 use super::super::catalog;
 use super::super::kinds::{begins_branch, begins_with, ends_branch, in_query, is_temporary, shown};
-use super::super::statement::{Class, classify, of_mariadb, set_context};
+use super::super::mariadb::{InMysql, in_mysql, version};
+use super::super::statement::{Class, classify, set_context};
 use super::super::stopped::Stopped;
 use super::Applier;
 
@@ -158,43 +159,83 @@ impl Applier<'_> {
             };
             set_context(s, &context)?;
         }
-        let parsed = parsed(s, query.statement);
-        if let Some(statement) = &parsed
+        let writer = self.format.as_ref().filter(|f| f.is_mariadb());
+        let writer = writer.map(|f| version(&f.server_version));
+        let mut parsed = match s.read_applied(query.statement, writer) {
+            Ok(parsed) => Some(parsed),
+            // Where words mean something else to MySQL, they are not to be taken for that.
+            Err(e) if maria => return Err(e.into()),
+            // What is wrong with it is said when it runs.
+            Err(_) => None,
+        };
+        if let Some(p) = &parsed
             && !self
                 .filters
-                .statement(&String::from_utf8_lossy(query.database), statement)
+                .statement(&String::from_utf8_lossy(query.database), &p.statement)
         {
             return self.left_out(header, end).await;
         }
+        let mut told = InMysql::default();
+        if let Some(p) = parsed.as_ref().filter(|_| maria) {
+            told = in_mysql(&self.session, p, query.statement)?;
+            let Some(text) = &told.text else {
+                return self.left_out(header, end).await;
+            };
+            if text != query.statement {
+                parsed = self.session.read_applied(text, None).ok();
+            }
+        }
         let class = match &parsed {
-            Some(statement) => classify(statement),
-            // What is wrong with it is said when it runs.
+            Some(p) => classify(&p.statement),
             None => Class::Session,
         };
-        let lenient = parsed.as_ref().filter(|_| maria).and_then(of_mariadb);
         let query = &Query {
-            statement: lenient.as_deref().unwrap_or(query.statement),
+            statement: told.text.as_deref().unwrap_or(query.statement),
             ..query.clone()
         };
+        let first = &told.first;
+        for (set, _) in &told.settings {
+            self.by_itself(set).await?;
+        }
+        let done = self.of_class(class, parsed, (header, query, end), first);
+        let done = done.await;
+        for (_, name) in &told.settings {
+            self.by_itself(format!("SET SESSION {name} = DEFAULT").as_bytes())
+                .await?;
+        }
+        done
+    }
+
+    /// A statement that was read: what it is, and what is to be carried out before it.
+    async fn of_class(
+        &mut self,
+        class: Class,
+        parsed: Option<Parsed>,
+        (header, query, end): (&Header, &Query<'_>, &LogPlace),
+        first: &[Vec<u8>],
+    ) -> Result<(), Stopped> {
+        let statement = parsed.map(|p| p.statement);
         if self.session.is_making() {
             // Its rows come, and nothing else.
             let code = codes::ER_STATEMENT_NOT_ALLOWED_AFTER_START_TRANSACTION;
             return Err(SqlError::fixed(code).into());
         }
         match class {
-            Class::Definition if self.group.open && parsed.as_ref().is_some_and(makes_table) => {
-                self.make(query).await
+            Class::Definition if self.group.open && statement.as_ref().is_some_and(makes_table) => {
+                self.make(first, query).await
             }
-            Class::Distributed => match parsed {
+            Class::Distributed => match statement {
                 Some(Statement::Xa(xa)) => self.xa(header, &xa, end).await,
                 _ => Err(wire::ProtocolError::Malformed.into()),
             },
             Class::Rows | Class::Session if self.group.open => {
                 self.group.changed = true;
+                self.all_by_themselves(first).await?;
                 self.run(query).await
             }
             Class::Rows | Class::Session => {
                 self.session.begin_applied();
+                self.all_by_themselves(first).await?;
                 self.run(query).await?;
                 self.commit(header, end).await
             }
@@ -204,7 +245,7 @@ impl Applier<'_> {
             }
             Class::Definition => {
                 self.session.apply_in_one();
-                let outcome = self.definition_and_place(header, query, end).await;
+                let outcome = self.definition_and_place((header, query, end), first).await;
                 self.session.end_applied();
                 outcome
             }
@@ -214,11 +255,10 @@ impl Applier<'_> {
     /// A statement that commits by itself, and the place behind it.
     async fn definition_and_place(
         &mut self,
-        header: &Header,
-        query: &Query<'_>,
-        end: &LogPlace,
+        (header, query, end): (&Header, &Query<'_>, &LogPlace),
+        first: &[Vec<u8>],
     ) -> Result<(), Stopped> {
-        self.definition(query).await?;
+        self.definition(first, query).await?;
         match self.group.open {
             // Rows follow, as behind CREATE TABLE .. SELECT.
             true => {
@@ -234,7 +274,7 @@ impl Applier<'_> {
     }
 
     /// A table whose rows follow, as one transaction with them: CREATE TABLE .. SELECT, of MySQL from 8.0.21 on and of MariaDB.
-    async fn make(&mut self, query: &Query<'_>) -> Result<(), Stopped> {
+    async fn make(&mut self, first: &[Vec<u8>], query: &Query<'_>) -> Result<(), Stopped> {
         // Whoever hands it out has seen to that, but where it is in a compressed transaction.
         if self.lane.as_ref().is_some_and(|l| !l.wait_first()) {
             return Err(Stopped::Asked);
@@ -243,6 +283,7 @@ impl Applier<'_> {
             return Err(wire::ProtocolError::Malformed.into());
         }
         self.session.rollback_applied().await?;
+        self.all_by_themselves(first).await?;
         let mut nobody = sql::sink::Collector::new();
         let made = self
             .session
@@ -253,8 +294,9 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// A statement that commits by itself.
-    async fn definition(&mut self, query: &Query<'_>) -> Result<(), Stopped> {
+    /// A statement that commits by itself. What is in front of it is not there twice, and comes before the definitions' sum is kept: after a crash between the two it does
+    /// nothing, and the statement runs.
+    async fn definition(&mut self, first: &[Vec<u8>], query: &Query<'_>) -> Result<(), Stopped> {
         // Whoever hands it out has seen to that, but where it is in a compressed transaction.
         if self.lane.as_ref().is_some_and(|l| !l.wait_first()) {
             return Err(Stopped::Asked);
@@ -271,8 +313,10 @@ impl Applier<'_> {
         if before.is_some() && catalog::is_logged(&self.shared.instance, self.group.gtid).await? {
             return Ok(());
         }
+        self.all_by_themselves(first).await?;
         if before.is_none() {
             self.note_what_is_here();
+            let now = catalog::sum(&self.shared.instance.engine().catalog());
             self.place.unfinished = Some(now);
             self.writer.write(&mut self.session, &self.place).await?;
         }
@@ -302,6 +346,19 @@ impl Applier<'_> {
         this.add(gtid);
         here.subtract(&this);
         self.place.gtids.add_set(&here);
+    }
+
+    /// What is carried out in front of a statement of another server.
+    async fn all_by_themselves(&mut self, texts: &[Vec<u8>]) -> Result<(), SqlError> {
+        for text in texts {
+            self.by_itself(text).await?;
+        }
+        Ok(())
+    }
+
+    async fn by_itself(&mut self, text: &[u8]) -> Result<(), SqlError> {
+        let mut nobody = sql::sink::Collector::new();
+        self.session.execute(text, &mut nobody).await
     }
 
     async fn run(&mut self, query: &Query<'_>) -> Result<(), Stopped> {
@@ -346,9 +403,4 @@ fn ends_or_begins(text: &[u8]) -> bool {
 /// A table of its own columns, for everybody.
 fn makes_table(statement: &Statement) -> bool {
     matches!(statement, Statement::CreateTable(t) if !t.temporary && t.query.is_none())
-}
-
-fn parsed(s: &Session, text: &[u8]) -> Option<Statement> {
-    let options = s.parse_settings();
-    Some(sql_parser::parse(text, &options).ok()?.statement)
 }

@@ -134,7 +134,7 @@ pub(super) fn processes(s: &mut Session, full: bool) -> RowSet {
     let now = s.instance.clock.now_us();
     let all = s.sees_all_processes();
     for p in s.instance.processes.rows(now) {
-        if !all && p.account.user != s.security().account().user {
+        if !all && !p.is_of(&s.security().account().user) {
             continue;
         }
         let info = p.info.as_deref().map(|i| {
