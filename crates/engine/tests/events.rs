@@ -254,6 +254,29 @@ fn a_crash_leaves_the_groups_of_what_was_committed() {
 }
 
 #[test]
+fn a_group_is_whole_whether_its_end_goes_with_the_commit_or_alone() {
+    let (disk, e, from) = filled();
+    // Around the bytes of a piece that is logged with the commit record, and of one record.
+    let lens = [32 << 10, 384 << 10].map(|most: usize| [most - 2, most - 1, most, most + 1]);
+    let group = |n: usize| format!("{n}{}", "x".repeat(n - n.to_string().len()));
+    let expected = lens.concat().into_iter().map(|n| group(n) + ".");
+    let expected: Vec<String> = expected.collect();
+    block_on(async {
+        let mut s = e.session();
+        for (i, n) in lens.concat().into_iter().enumerate() {
+            s.begin(Isolation::RepeatableRead, false);
+            insert(&mut s, 1 + i as i64).await;
+            add(&mut s, &group(n));
+            s.commit().await.unwrap();
+        }
+        assert!(texts(&e, from).await == expected);
+        e.abandon().await;
+    });
+    let e = opened(&disk);
+    assert!(block_on(texts(&e, from)) == expected);
+}
+
+#[test]
 fn the_log_is_kept_for_its_readers() {
     let (disk, e, from) = filled();
     e.keep_log_from(from.from);

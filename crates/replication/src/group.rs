@@ -106,6 +106,11 @@ impl End {
 
     /// Appends it: a group's last item.
     pub fn put(&self, out: &mut Vec<u8>) {
+        self.put_with(self.keys.as_deref(), out);
+    }
+
+    /// The same with these keys in the place of its own.
+    pub(crate) fn put_with(&self, keys: Option<&[u64]>, out: &mut Vec<u8>) {
         out.put_u8(END);
         out.put_u16(0);
         out.put_u32(0);
@@ -136,9 +141,9 @@ impl End {
             out.put_u64(self.asked);
         }
         // No number of keys stands for: not known.
-        let known = self.keys.as_ref().map(|k| k.len() as u32);
+        let known = keys.map(|k| k.len() as u32);
         out.put_u32(known.unwrap_or(u32::MAX));
-        for k in self.keys.iter().flatten() {
+        for k in keys.unwrap_or_default() {
             out.put_u64(*k);
         }
         let len = (out.len() - at - 4) as u32;

@@ -1,6 +1,7 @@
 //! What sessions change is in the events of their transactions: statements are run, their events are taken from the log and carried out on
 //! a copy, and the copy has the same rows.
 
+mod alike;
 mod in_order;
 
 use base::mem::{MemDisk, environment};
@@ -117,12 +118,19 @@ impl Client {
 
     /// As a prepared statement, the way that waits for nothing first.
     fn execute(&mut self, id: u32, params: &[Value]) -> Result<(), SqlError> {
-        use sql::session::Execution;
+        self.execute_quick(id, params).map(|_| ())
+    }
+
+    /// The same, and whether all of it was done that way.
+    fn execute_quick(&mut self, id: u32, params: &[Value]) -> Result<bool, SqlError> {
+        use sql::session::{Execution, Pending};
         let mut sink = Collector::new();
         match self.0.start_prepared(id, params, &mut sink) {
-            Execution::Done(r) => r,
+            Execution::Done(r) => r.map(|()| true),
             Execution::Pending(rest) => {
-                block_on(self.0.finish_prepared(rest, id, params, &mut sink))
+                let quick = !matches!(rest, Pending::Statement);
+                block_on(self.0.finish_prepared(rest, id, params, &mut sink))?;
+                Ok(quick)
             }
         }
     }

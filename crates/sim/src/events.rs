@@ -16,7 +16,7 @@ const STOP: &[u8] = b"the end for now, number ";
 struct Ending;
 
 impl GroupEnd for Ending {
-    fn end(&self, _: Option<Box<dyn Any + Send + Sync>>, _: i64, out: &mut Vec<u8>) {
+    fn end(&self, _: Option<&mut (dyn Any + Send + Sync)>, _: i64, out: &mut Vec<u8>) {
         out.push(b'.');
     }
 }

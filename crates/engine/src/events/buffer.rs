@@ -13,6 +13,9 @@ pub(crate) const HELD_MAX: usize = 256 << 10;
 /// Bytes of a piece, at most: a record has room for it.
 pub(crate) const PIECE_MAX: usize = 384 << 10;
 
+/// Bytes of a group beside which nothing stands that is too much to be kept for the next.
+const SMALL: u64 = 16 << 10;
+
 /// A transaction's group.
 pub(crate) struct EventBuffer {
     /// What comes next in the group; in front of it room for a piece's head.
@@ -30,6 +33,8 @@ pub(crate) struct EventBuffer {
     /// It is in the form in which it is logged, and not in the one in which it was made.
     packed: bool,
     facts: Option<Box<dyn Any + Send + Sync>>,
+    /// What stood beside a small group before, to be used again.
+    spare: Option<Box<dyn Any + Send + Sync>>,
     /// Room in the log for what is not there yet.
     reservation: UndoReservation,
 }
@@ -45,6 +50,7 @@ impl EventBuffer {
             whole: false,
             packed: false,
             facts: None,
+            spare: None,
             reservation: UndoReservation::new(log),
         }
     }
@@ -108,6 +114,16 @@ impl EventBuffer {
         self.reservation.add((self.buf.len() - before) as u64);
     }
 
+    /// Appends what ends it, by what was put beside it.
+    pub(crate) fn append_end(
+        &mut self,
+        fill: impl FnOnce(Option<&mut (dyn Any + Send + Sync)>, &mut Vec<u8>),
+    ) {
+        let mut facts = self.facts.take();
+        self.append(|out| fill(facts.as_deref_mut(), out));
+        self.facts = facts;
+    }
+
     /// It is `bytes`, and nothing ends it but they.
     pub(crate) fn set_whole(&mut self, bytes: &[u8]) {
         self.clear();
@@ -141,6 +157,11 @@ impl EventBuffer {
     /// What is put beside it, until it is taken.
     pub(crate) fn facts(&mut self) -> &mut Option<Box<dyn Any + Send + Sync>> {
         &mut self.facts
+    }
+
+    /// See [`Session::spare_group_facts`](crate::Session::spare_group_facts).
+    pub(crate) fn spare_facts(&mut self) -> Option<Box<dyn Any + Send + Sync>> {
+        self.spare.take()
     }
 
     /// Cuts off what came behind the first `len` bytes.
@@ -207,6 +228,10 @@ impl EventBuffer {
     /// The transaction has ended.
     #[inline]
     pub(crate) fn clear(&mut self) {
+        if self.len() <= SMALL {
+            // What stands beside a large one may be large.
+            self.spare = self.facts.take().or(self.spare.take());
+        }
         if self.buf.capacity() > HELD_MAX {
             self.buf = Vec::new();
         }

@@ -2,7 +2,8 @@
 //! a session to whoever follows the log, and does not look at them.
 //!
 //! A transaction's events are its *group*. They stand in records of their own ([`pager::RecordKind::Event`]), in *pieces* ([`piece`]), in front of
-//! the commit record. A small group is one piece that is logged with the commit. Of a long one pieces go to the log before.
+//! the commit record. A small group is one piece, which goes into the log right in front of the commit record and in one step with it. Of a long
+//! one pieces go to the log before.
 //! Nothing of a transaction's `prev` chain leads to them: neither rollback nor purge nor recovery meets them.
 //!
 //! | module | what |
@@ -29,7 +30,7 @@ pub trait GroupEnd: Send + Sync {
     /// Appends what ends a group, as its transaction is committed at `wall_us`, in microseconds since 1970. `facts` are those that were put beside it
     /// ([`Session::group_facts`](crate::Session::group_facts)); none, where nothing was, or the transaction was prepared before a start.
     /// It must not wait.
-    fn end(&self, facts: Option<Box<dyn Any + Send + Sync>>, wall_us: i64, out: &mut Vec<u8>);
+    fn end(&self, facts: Option<&mut (dyn Any + Send + Sync)>, wall_us: i64, out: &mut Vec<u8>);
 
     /// Whether a group of `len` bytes is logged in another form than the one that it was made in, by what was put beside it.
     fn packs(&self, facts: &(dyn Any + Send + Sync), len: u64) -> bool {
@@ -87,7 +88,7 @@ impl EventLog {
     /// See [`GroupEnd::end`]. Where nobody has anything to say, nothing is appended.
     pub(crate) fn end_group(
         &self,
-        facts: Option<Box<dyn Any + Send + Sync>>,
+        facts: Option<&mut (dyn Any + Send + Sync)>,
         wall_us: i64,
         out: &mut Vec<u8>,
     ) {

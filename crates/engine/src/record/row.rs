@@ -323,6 +323,15 @@ pub struct RowBuilder {
 }
 
 impl RowBuilder {
+    /// Bytes that it has taken.
+    pub fn capacity(&self) -> usize {
+        let moved = self.moved.iter().map(|(_, b)| b.capacity());
+        self.fixed.capacity()
+            + self.data.capacity()
+            + self.ends.capacity() * 2
+            + moved.sum::<usize>()
+    }
+
     /// Appends the row of `values` to `out`. Columns are moved out ([`RowBuilder::moved`], to be filled in with
     /// [`RowBuilder::set_reference`]) until at most `wanted` bytes are left, longest first. One of a few bytes is worth a page of its own only
     /// where more than `most` are left without it; `None` if that is not enough.

@@ -134,6 +134,7 @@ impl Session {
     /// Writes the commit record and ends the transaction; gives up to where the log is to be durable, none where it need not be. After an error
     /// it goes on.
     fn record_commit(&mut self) -> Result<Lsn, OpError> {
+        let len = self.events.len();
         let events = self.log_group()?;
         let engine = &self.engine;
         // Where nothing that lasts was changed, and nothing was locked by which a commit was seen that is not durable yet, it is not.
@@ -141,18 +142,28 @@ impl Session {
         let (first, last) = (self.reg.first(), self.reg.last());
         let body = [(self.purge_work && !base::mutant!("commit-flag-wrong")) as u8];
         let rec = self.reg.recording();
-        let done = engine
-            .pager
-            .append(RecordKind::Commit, self.txid, last, &body, |start, _| {
-                engine.txns.committed(self.txid, start);
-                if self.defines {
-                    engine.ddl.set_unseen(start);
-                }
-            });
+        let publish = |start, _| {
+            engine.txns.committed(self.txid, start);
+            if self.defines {
+                engine.ddl.set_unseen(start);
+            }
+        };
+        let record = (RecordKind::Commit, self.txid, last);
+        let done = match self.events.has_news() {
+            true => {
+                let piece = (RecordKind::Event, self.events.piece(usize::MAX));
+                engine.pager.append_behind(piece, record, &body, publish)
+            }
+            false => {
+                let (kind, txid, prev) = record;
+                engine.pager.append(kind, txid, prev, &body, publish)
+            }
+        };
         let done = match done {
             Ok(d) => d,
             Err(e) => {
                 drop(rec);
+                self.events.cut(len);
                 return Err(e);
             }
         };

@@ -10,6 +10,8 @@ use std::any::Any;
 use types::SqlError;
 use types::error::codes;
 
+/// Bytes of a piece that is logged together with the record that ends the transaction.
+const WITH_THE_END: usize = 32 << 10;
 /// Bytes of events that are brought into another form without giving way.
 const PACKED_AT_ONCE: usize = 16 << 10;
 
@@ -47,6 +49,11 @@ impl Session {
     /// rollback to a mark leaves it.
     pub fn group_facts(&mut self) -> &mut Option<Box<dyn Any + Send + Sync>> {
         self.group_mut().events.facts()
+    }
+
+    /// What stood beside the events of a transaction before, for who wants to make something of it for this one; none: make it anew.
+    pub fn spare_group_facts(&mut self) -> Option<Box<dyn Any + Send + Sync>> {
+        self.group_mut().events.spare_facts()
     }
 
     /// Whether events are waiting that are more than a session is to keep.
@@ -222,21 +229,20 @@ impl Session {
         Ok(!self.events.is_empty())
     }
 
-    /// Logs the events that are left, and what ends them. Whether there are any.
+    /// Logs the events that are left, and what ends them, but for a last piece that goes with the commit record. Whether there are any.
     pub(super) fn log_group(&mut self) -> Result<bool, OpError> {
         let len = self.events.len();
         if self.events.wants_end() {
-            let facts = self.events.facts().take();
             let now = self.engine.environment().clock.wall_us();
             let engine = &self.engine;
             self.events
-                .append(|out| engine.events.end_group(facts, now, out));
+                .append_end(|facts, out| engine.events.end_group(facts, now, out));
         }
-        let logged = self.log_events();
-        if logged.is_err() {
-            self.events.cut(len);
+        while self.events.held() > WITH_THE_END {
+            let logged = self.log_piece(self.events.held());
+            logged.inspect_err(|_| self.events.cut(len))?;
         }
-        logged
+        Ok(!self.events.is_empty())
     }
 
     /// Logs a piece, of at most so many bytes.

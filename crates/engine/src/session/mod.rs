@@ -7,6 +7,7 @@ mod ahead;
 mod auto_lock;
 mod batch;
 mod candidates;
+mod changed_row;
 mod commit;
 mod conflict;
 mod counter;
@@ -36,6 +37,7 @@ mod update;
 mod views;
 
 pub use batch::RowBatch;
+pub use changed_row::ChangedRow;
 pub use commit::Committing;
 pub use mark::Mark;
 pub use outcome::{Inserted, Updated, Written};
@@ -168,6 +170,8 @@ pub struct Session {
     /// Its transaction was prepared, by somebody, and it is to end it: the name, the rows written, the beginning.
     ending: Option<(EndingBranch, u64, i64)>,
     pub(crate) change: Change,
+    /// What the last change by key has worked with.
+    spare_row: ChangedRow,
     catalog: Arc<Catalog>,
     /// The version of the catalog that `catalog` was made of.
     catalog_of: u64,
@@ -234,6 +238,7 @@ impl Session {
             ordered: None,
             ending: None,
             change: Change::default(),
+            spare_row: ChangedRow::default(),
             catalog_of: catalog.version,
             catalog,
             own,
@@ -272,11 +277,6 @@ impl Session {
     /// Shared with whoever may kill this session.
     pub fn interrupt(&self) -> Arc<Interrupt> {
         self.interrupt.clone()
-    }
-
-    /// How many savepoints the transaction has.
-    pub fn savepoints(&self) -> usize {
-        self.savepoints.len()
     }
 
     /// Whether the running statement may go on.

@@ -13,6 +13,11 @@ use std::sync::atomic::Ordering;
 use types::SqlError;
 
 impl Session {
+    /// How many savepoints the transaction has.
+    pub fn savepoints(&self) -> usize {
+        self.savepoints.len()
+    }
+
     /// Undoes all changes of a transaction that ends with it.
     pub(super) async fn undo_all(&mut self) -> Result<(), SqlError> {
         self.undo_after(Mark::START, false).await

@@ -1,12 +1,13 @@
 //! Changing rows.
 
+use super::changed_row::ChangedRow;
 use super::conflict::{Conflict, ConflictCheck};
 use super::insert::check_key_len;
 use super::overflow_columns::{BuiltRow, build_inline};
 use super::secondary::entry_key;
 use super::{Inserted, LockWait, Mark, Pins, Session, Updated, Written};
 use crate::error;
-use crate::record::{Delta, EXTERNAL, HEADER, RowBuilder, RowRef, RowVersion, Undo, UndoOp};
+use crate::record::{Delta, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
 use btree::Action;
 use pager::{OpError, RecordKind};
@@ -30,20 +31,16 @@ struct Work {
     prepared: Option<Prepared>,
     /// The row's version before the change.
     version: RowVersion,
-    /// The old row is wanted, for the entries of secondary indexes.
+    /// The old row is wanted: for the entries of secondary indexes, or by somebody else.
     keep_old: bool,
-    /// The row before the change, where it is wanted.
-    old: Vec<u8>,
-    /// The row after it.
-    new: Vec<u8>,
     /// Flags of the new version.
     flags: u8,
-    builder: RowBuilder,
+    row: ChangedRow,
 }
 
 /// The row that is to come, or why it is not made under the latch.
 enum New {
-    /// It is in [`Work::new`].
+    /// It is in [`ChangedRow::new`].
     Row,
     Step(Step),
 }
@@ -106,13 +103,56 @@ impl Session {
         key: &[u8],
         f: &mut NewValues<'_>,
     ) -> Option<Updated> {
+        let mut row = self.changed_row();
+        let done = self.try_update_key_now(t, key, f, &mut row, false);
+        self.keep_changed_row(row);
+        done
+    }
+
+    /// The same where the rows before and after are wanted: after [`Updated::Done`] they are in `changed`.
+    pub fn update_key_now_keeping(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        f: &mut NewValues<'_>,
+        changed: &mut ChangedRow,
+    ) -> Option<Updated> {
+        self.try_update_key_now(t, key, f, changed, true)
+    }
+
+    /// Room for the rows of a change, to be given back ([`keep_changed_row`](Self::keep_changed_row)).
+    pub fn changed_row(&mut self) -> ChangedRow {
+        std::mem::take(&mut self.spare_row)
+    }
+
+    /// Takes it back, for the next change.
+    pub fn keep_changed_row(&mut self, changed: ChangedRow) {
+        if changed.is_small() {
+            self.spare_row = changed;
+        }
+    }
+
+    fn try_update_key_now(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        f: &mut NewValues<'_>,
+        row: &mut ChangedRow,
+        keep_old: bool,
+    ) -> Option<Updated> {
         if self.worked + 1 >= super::WORK_PER_YIELD {
             return None;
         }
         self.need_txid();
-        let mut work = Work::default();
+        let mut work = Work {
+            keep_old,
+            row: std::mem::take(row),
+            ..Work::default()
+        };
         // Who has to wait does so on the long way, and does not stand in the queue twice.
-        let done = match self.change_once(t, key, None, LockWait::NoWait, f, &mut work) {
+        let done = self.change_once(t, key, None, LockWait::NoWait, f, &mut work);
+        *row = work.row;
+        let done = match done {
             Ok(Ok(Step::Done)) => Updated::Done,
             Ok(Ok(Step::NotFound)) => Updated::NotFound,
             Ok(Ok(Step::Unchanged)) => Updated::Unchanged,
@@ -159,6 +199,7 @@ impl Session {
         let mark = self.mark();
         let mut work = Work {
             keep_old: t.indexes.len() > 1,
+            row: self.changed_row(),
             ..Work::default()
         };
         loop {
@@ -184,7 +225,7 @@ impl Session {
                     let outside = self.read_outside(t, &row).await?;
                     match f(t.layout.row(&row).with_outside(&outside))? {
                         None => return Ok(Changed::Unchanged),
-                        Some(values) if key_differs(t, key, &values) => {
+                        Some(values) if key_differs(t, key, &values, &mut work.row.key) => {
                             self.undo_to(mark).await?;
                             // Boxed, as it is rare and long: what every change carries along stays small.
                             return Box::pin(self.rekey(t, key, version, &values, mark)).await;
@@ -218,15 +259,19 @@ impl Session {
         self.engine.counters.rows_updated.inc();
         if t.indexes.len() > 1 {
             let values = work.prepared.as_ref().map(|p| &p.values[..]);
-            let (old, new) = ((&work.old[..], work.version), (&work.new[..], values));
+            let (old, new) = (
+                (&work.row.old[..], work.version),
+                (&work.row.new[..], values),
+            );
             let r = self.update_entries(t, key, old, new, mark).await?;
             if let Some((index, key)) = r {
                 return Ok(Changed::Duplicate { index, key });
             }
         }
         if work.version.external() && !base::mutant!("old-chain-leaked") {
-            self.release_overflow_columns(t, &work.old).await?;
+            self.release_overflow_columns(t, &work.row.old).await?;
         }
+        self.keep_changed_row(work.row);
         Ok(Changed::Done)
     }
 
@@ -299,7 +344,7 @@ impl Session {
                     return Ok(Action::Keep);
                 }
             }
-            let new = &work.new;
+            let new = &work.row.new;
             let delta = Delta::between(old, new);
             if delta.prefix as usize == old.len() && old.len() == new.len() {
                 step = Step::Unchanged;
@@ -327,8 +372,8 @@ impl Session {
             .encode(&mut c.undo);
             work.version = v;
             if work.keep_old || v.external() {
-                work.old.clear();
-                work.old.extend_from_slice(old);
+                work.row.old.clear();
+                work.row.old.extend_from_slice(old);
             }
             step = Step::Done;
             Ok(Action::Patch {
@@ -450,8 +495,8 @@ fn new_row(
     work.flags = 0;
     match &work.prepared {
         Some(p) if p.version == v => {
-            work.new.clear();
-            work.new.extend_from_slice(&p.row.bytes);
+            work.row.new.clear();
+            work.row.new.extend_from_slice(&p.row.bytes);
             if p.row.external {
                 work.flags = EXTERNAL;
             }
@@ -464,24 +509,24 @@ fn new_row(
     let Some(values) = f(t.layout.row(old)).map_err(Conflict::Sql)? else {
         return Ok(New::Step(Step::Unchanged));
     };
-    if key_differs(t, key, &values) {
+    if key_differs(t, key, &values, &mut work.row.key) {
         return Ok(New::Step(Step::Rekey(v, values)));
     }
-    if !build_inline(t, &values, &mut work.builder, &mut work.new).map_err(Conflict::Sql)? {
+    if !build_inline(t, &values, &mut work.row.builder, &mut work.row.new).map_err(Conflict::Sql)? {
         return Ok(New::Step(Step::Long(v, values)));
     }
     Ok(New::Row)
 }
 
-fn key_differs(t: &Table, key: &[u8], values: &[Value]) -> bool {
+fn key_differs(t: &Table, key: &[u8], values: &[Value], encoded: &mut Vec<u8>) -> bool {
     if t.def.indexes[0].parts.is_empty() {
         return false;
     }
-    let mut k = Vec::with_capacity(32);
+    encoded.clear();
     encode_key(
         t.key_parts(0),
         t.index_columns(0).map(|c| values[c].as_ref()),
-        &mut k,
+        encoded,
     );
-    k != key
+    encoded != key
 }

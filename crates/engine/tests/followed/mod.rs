@@ -13,10 +13,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Full;
 
 impl GroupEnd for Full {
-    fn end(&self, facts: Option<Box<dyn Any + Send + Sync>>, wall_us: i64, out: &mut Vec<u8>) {
+    fn end(&self, facts: Option<&mut (dyn Any + Send + Sync)>, wall_us: i64, out: &mut Vec<u8>) {
         assert!(wall_us > 0);
         out.push(b'.');
-        if let Some(said) = facts.and_then(|f| f.downcast::<String>().ok()) {
+        if let Some(said) = facts.and_then(|f| f.downcast_ref::<String>()) {
             out.extend_from_slice(said.as_bytes());
         }
     }

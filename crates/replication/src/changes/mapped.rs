@@ -1,12 +1,13 @@
 //! A table as its events have it: its columns but for those that no statement can name, and what finds its rows. Made once for each definition.
 
+use super::keys::TableKeys;
 use crate::json::{self, NotStored};
 use engine::{IndexKind, Session, Table};
-use sql::context::change_log::RowImage;
+use sql::context::change_log::{Row, RowImage};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use types::datatype::DataType;
-use types::{CollationId, Value, ValueRef};
+use types::{CollationId, ValueRef};
 use wire::binlog::column::{ColumnType, code};
 use wire::binlog::table_map::{Column, Metadata, TableMap};
 
@@ -25,8 +26,10 @@ pub(super) struct Mapped {
     long: Vec<bool>,
     /// Whether one of them has documents.
     has_json: bool,
-    /// The primary key and the unique keys: where in a row each column stands, and how many characters of it (0: all).
-    pub keys: Vec<Vec<(usize, u32)>>,
+    /// All of them, as those that an image has.
+    pub all: Vec<bool>,
+    /// Its keys and its parents'.
+    pub keys: TableKeys,
     /// Whether foreign keys lead to it, in the lowest bit, and above it the version of the catalog that says so.
     parent: AtomicU64,
     minimal: OnceLock<Vec<u8>>,
@@ -59,7 +62,7 @@ impl Mapped {
             let parts = i.parts.iter();
             parts.map(|p| (usize::from(p.column), p.prefix)).collect()
         };
-        let keys = def
+        let keys: Vec<Vec<(usize, u32)>> = def
             .indexes
             .iter()
             .filter(|i| unique(i))
@@ -95,10 +98,11 @@ impl Mapped {
                 primary_key,
             },
             has_json: def.columns.iter().any(|c| c.ty == DataType::Json),
+            all: vec![true; columns.len()],
+            keys: TableKeys::new(def, &keys),
             columns,
             finding,
             long,
-            keys,
             parent: AtomicU64::new(u64::MAX),
             minimal: OnceLock::new(),
             full: OnceLock::new(),
@@ -133,16 +137,16 @@ impl Mapped {
     }
 
     /// The value of its `n`th column in a row.
-    pub fn value<'r>(&self, row: &'r [Value], n: usize) -> ValueRef<'r> {
-        row.get(self.columns[n])
-            .map_or(ValueRef::Null, Value::as_ref)
+    #[inline]
+    pub fn value<'r>(&self, row: Row<'r>, n: usize) -> ValueRef<'r> {
+        row.value(self.columns[n])
     }
 
     /// The documents among the columns of a row that are `present`, in the form that MySQL keeps them in; empty where no column has any.
     ///
     /// # Errors
     /// One is none, or is larger than that form can be.
-    pub fn documents(&self, row: &[Value], present: &[bool]) -> Result<Documents, NotStored> {
+    pub fn documents(&self, row: Row<'_>, present: &[bool]) -> Result<Documents, NotStored> {
         if !self.has_json {
             return Ok(Vec::new());
         }
@@ -168,8 +172,8 @@ impl Mapped {
     pub fn present(
         &self,
         image: RowImage,
-        before: Option<&[Value]>,
-        after: Option<&[Value]>,
+        before: Option<Row<'_>>,
+        after: Option<Row<'_>>,
     ) -> (Vec<bool>, Vec<bool>) {
         let n = self.columns.len();
         let finds = |c: usize| self.finding.is_empty() || self.finding.contains(&c);
@@ -203,8 +207,8 @@ impl Mapped {
     }
 
     /// Whether a column has other bytes in the one row than in the other.
-    fn differs(&self, before: &[Value], after: &[Value], n: usize) -> bool {
-        let bytes = |row: &[Value]| {
+    fn differs(&self, before: Row<'_>, after: Row<'_>, n: usize) -> bool {
+        let bytes = |row: Row<'_>| {
             let mut out = Vec::new();
             match self.value(row, n) {
                 ValueRef::Null => None,

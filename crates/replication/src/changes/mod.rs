@@ -23,11 +23,11 @@ use engine::{GroupEnd, GroupPack, Session, Table};
 use keys::Keys;
 use mapped::Mapped;
 use pack::Pack;
-use sql::context::change_log::{ChangeLog, Compression, RowImage, Told};
+use sql::context::change_log::{ChangeLog, Compression, Row, RowImage, Told};
 use std::any::Any;
 use std::sync::Arc;
 use types::gtid::Origin;
-use types::{SqlError, Value, ValueRef};
+use types::{SqlError, ValueRef};
 use wire::binlog::header::kind;
 use wire::binlog::rows::{Change, flag, put_front, put_image};
 use wire::write::Put;
@@ -110,16 +110,15 @@ impl Changes {
 struct Ending;
 
 impl GroupEnd for Ending {
-    fn end(&self, facts: Option<Box<dyn Any + Send + Sync>>, wall_us: i64, out: &mut Vec<u8>) {
-        let transaction = facts.and_then(|f| f.downcast::<Transaction>().ok());
+    fn end(&self, facts: Option<&mut (dyn Any + Send + Sync)>, wall_us: i64, out: &mut Vec<u8>) {
+        let transaction = facts.and_then(|f| f.downcast_mut::<Transaction>());
         let origin = transaction.as_ref().and_then(|t| t.origin);
         let asked = transaction.as_ref().map_or(0, |t| t.asked);
         let end = End {
             asked,
-            keys: transaction.and_then(|t| t.keys.into_hashes()),
             ..End::of(wall_us as u64, origin)
         };
-        end.put(out);
+        end.put_with(transaction.and_then(|t| t.keys.hashes()), out);
     }
 
     fn packs(&self, facts: &(dyn Any + Send + Sync), len: u64) -> bool {
@@ -139,11 +138,28 @@ impl GroupEnd for Ending {
     }
 }
 
+impl Transaction {
+    /// There is another one, of which nothing is known yet.
+    fn clear(&mut self) {
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        *self = Transaction {
+            keys,
+            ..Transaction::default()
+        };
+    }
+}
+
 /// Gives what is known of the session's transaction, to be put back.
 fn transaction_of(s: &mut Session) -> Box<Transaction> {
-    let facts = s.group_facts().take();
-    let known = facts.and_then(|f| f.downcast::<Transaction>().ok());
-    known.unwrap_or_default()
+    if let Some(facts) = s.group_facts().take() {
+        return facts.downcast().unwrap_or_default();
+    }
+    let spare = s.spare_group_facts();
+    let spare = spare.and_then(|f| f.downcast::<Transaction>().ok());
+    let mut transaction = spare.unwrap_or_default();
+    transaction.clear();
+    transaction
 }
 
 impl ChangeLog for Changes {
@@ -160,8 +176,8 @@ impl ChangeLog for Changes {
         s: &mut Session,
         told: &Told<'_>,
         table: &Arc<Table>,
-        before: Option<&[Value]>,
-        after: Option<&[Value]>,
+        before: Option<Row<'_>>,
+        after: Option<Row<'_>>,
     ) -> Result<(), SqlError> {
         let mapped = Mapped::of(table).ok_or_else(|| not_kept(table))?;
         let len = s.events_len();
@@ -170,7 +186,8 @@ impl ChangeLog for Changes {
         let kept = row(s, &mut transaction, told, mapped, (before, after));
         let kept = kept.inspect_err(|()| s.cut_events(len));
         if kept.is_ok() {
-            transaction.keys.row(s, mapped, table, before, after);
+            let is_parent = mapped.is_parent(s, table);
+            transaction.keys.row(&mapped.keys, is_parent, before, after);
         }
         *s.group_facts() = Some(transaction);
         kept.map_err(|()| not_kept(table))
@@ -210,7 +227,7 @@ impl ChangeLog for Changes {
         databases: &[&str],
         whole: Option<&str>,
     ) -> Option<Vec<u8>> {
-        let of = whole.unwrap_or(told.surroundings().database);
+        let of = whole.unwrap_or(told.database());
         match self.keeps(of) {
             true => Some(statement::group(told, databases)),
             // Another server's transaction has its name here whatever is kept of it.
@@ -219,7 +236,7 @@ impl ChangeLog for Changes {
     }
 
     fn made(&self, s: &mut Session, told: &Told<'_>, database: &str) {
-        let kept = self.keeps(told.surroundings().database);
+        let kept = self.keeps(told.database());
         if !kept && told.origin().is_none_or(|o| o.gtid.is_none()) {
             return;
         }
@@ -279,12 +296,13 @@ fn row(
     t: &mut Transaction,
     told: &Told<'_>,
     mapped: &Mapped,
-    (before, after): (Option<&[Value]>, Option<&[Value]>),
+    (before, after): (Option<Row<'_>>, Option<Row<'_>>),
 ) -> Result<(), ()> {
-    let change = match (before, after) {
-        (None, Some(_)) => Change::Write,
-        (Some(_), Some(_)) => Change::Update,
-        (Some(_), None) => Change::Delete,
+    // Of an insert the row after it stands where else the one before does.
+    let (change, first, second) = match (before, after) {
+        (None, Some(after)) => (Change::Write, after, None),
+        (Some(before), Some(after)) => (Change::Update, before, Some(after)),
+        (Some(before), None) => (Change::Delete, before, None),
         (None, None) => return Ok(()),
     };
     let image = told.row_image();
@@ -305,12 +323,8 @@ fn row(
             put_item(kind::TABLE_MAP, 0, timestamp, out, |out| out.put_bytes(map));
         });
     }
-    let (first, second) = match (before, after) {
-        (Some(before), after) => (before, after),
-        (None, after) => (after.unwrap_or_default(), None),
-    };
-    let all = mapped.map.columns.len();
     let full = image == RowImage::Full;
+    // Empty: all.
     let (present, present_after) = match full {
         true => (Vec::new(), Vec::new()),
         false => mapped.present(image, before, after),
@@ -321,10 +335,8 @@ fn row(
             && o.present == present
             && o.present_after == present_after
     });
-    // Empty: all.
-    let every = vec![true; if full { all } else { 0 }];
-    let of_first = if full { &every } else { &present };
-    let of_second = if full { &every } else { &present_after };
+    let of_first = if full { &mapped.all } else { &present };
+    let of_second = if full { &mapped.all } else { &present_after };
     if !goes_on {
         let start = s.events_len();
         let mut flags = 0;
@@ -351,7 +363,7 @@ fn row(
     let Some(open) = &mut t.rows else {
         return Err(());
     };
-    let documents = |row: &[Value], present: &[bool]| mapped.documents(row, present);
+    let documents = |row, present: &[bool]| mapped.documents(row, present);
     let of = documents(first, of_first).and_then(|first| {
         let second = second.map_or(Ok(Vec::new()), |row| documents(row, of_second));
         Ok((first, second?))
@@ -387,7 +399,7 @@ fn row(
 /// The values of a row as its event has them.
 fn value<'v>(
     mapped: &'v Mapped,
-    row: &'v [Value],
+    row: Row<'v>,
     documents: &'v [Option<Vec<u8>>],
 ) -> impl Fn(usize) -> ValueRef<'v> {
     move |n| match documents.get(n) {

@@ -17,11 +17,8 @@ fn put_begin(told: &Told<'_>, out: &mut Vec<u8>) {
     let around = told.surroundings();
     let timestamp = seconds(told);
     put_item(kind::QUERY, flag::SUPPRESS_USE, timestamp, out, |out| {
-        let mut q = query(&around, b"BEGIN");
-        // It says nothing of them.
-        q.settings.time_zone = None;
-        q.settings.invoker = None;
-        q.write(out);
+        // It says nothing of the zone and of who runs it.
+        query(&around, b"BEGIN").write(out);
     });
 }
 
@@ -53,10 +50,10 @@ pub(super) fn rows_query(s: &mut Session, told: &Told<'_>) {
 
 /// All that a statement leaves that is a transaction of its own.
 pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
-    let around = told.surroundings();
+    let (around, zone) = (told.surroundings(), told.time_zone());
     let mut out = Vec::new();
     put_item(kind::QUERY, 0, seconds(told), &mut out, |out| {
-        definition(&around, told.text(), databases).write(out);
+        definition(&around, &zone, told.text(), databases).write(out);
     });
     let end = End {
         statement: true,
@@ -73,19 +70,25 @@ pub(super) fn made(s: &mut Session, told: &Told<'_>, database: &str) {
         sql_mode: 0,
         ..told.surroundings()
     };
+    let zone = told.time_zone();
     s.append_events(|out| {
         put_item(kind::QUERY, 0, seconds(told), out, |out| {
-            definition(&around, told.text(), &[database]).write(out);
+            definition(&around, &zone, told.text(), &[database]).write(out);
         });
     });
 }
 
 fn definition<'a>(
     around: &'a Surroundings<'_>,
+    zone: &'a str,
     text: &'a [u8],
     databases: &'a [&str],
 ) -> Query<'a> {
     let mut q = query(around, text);
+    let account = around.account;
+    let (user, host) = account.rsplit_once('@').unwrap_or((account, ""));
+    q.settings.time_zone = Some(zone.as_bytes());
+    q.settings.invoker = Some((user.as_bytes(), host.as_bytes()));
     q.settings.databases = databases.iter().map(|d| d.as_bytes()).collect();
     // What these variables say has no effect: it is always so.
     q.settings.explicit_timestamp_defaults = Some(true);
@@ -103,10 +106,6 @@ fn query<'a>(around: &'a Surroundings<'_>, text: &'a [u8]) -> Query<'a> {
     let flags = when(!around.autocommit, flags2::NOT_AUTOCOMMIT)
         | when(!around.foreign_key_checks, flags2::NO_FOREIGN_KEY_CHECKS);
     let (increment, offset) = around.auto_increment;
-    let (user, host) = around
-        .account
-        .rsplit_once('@')
-        .unwrap_or((around.account, ""));
     Query {
         thread_id: around.connection as u32,
         seconds: 0,
@@ -118,8 +117,6 @@ fn query<'a>(around: &'a Surroundings<'_>, text: &'a [u8]) -> Query<'a> {
             auto_increment: (increment != 1 || offset != 1)
                 .then_some((increment as u16, offset as u16)),
             collations: Some(around.collations),
-            time_zone: Some(around.time_zone.as_bytes()),
-            invoker: Some((user.as_bytes(), host.as_bytes())),
             ..Settings::default()
         },
         statement: text,

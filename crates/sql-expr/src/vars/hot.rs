@@ -16,6 +16,11 @@ fn charset(value: &VarValue) -> Option<Charset> {
     value.as_str().and_then(Charset::by_name)
 }
 
+fn collation(value: &VarValue) -> CollationId {
+    let named = value.as_str().and_then(CollationId::by_name);
+    named.unwrap_or(CollationId::DEFAULT)
+}
+
 /// A session's much-read values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionHot {
@@ -91,6 +96,8 @@ pub struct SessionHot {
     pub completion_type: u8,
     /// `collation_connection`.
     pub collation: CollationId,
+    /// `collation_server`.
+    pub server_collation: CollationId,
     /// `character_set_client`.
     pub client: Charset,
     /// `character_set_results`; `None` for NULL and `binary`: results are sent as they are.
@@ -136,6 +143,7 @@ impl Default for SessionHot {
             quote_show_create: true,
             completion_type: 0,
             collation: CollationId::DEFAULT,
+            server_collation: CollationId::DEFAULT,
             client: Charset::Utf8mb4,
             results: Some(Charset::Utf8mb4),
         }
@@ -187,12 +195,8 @@ impl SessionHot {
             "cte_max_recursion_depth" => self.cte_max_recursion_depth = n,
             "sql_quote_show_create" => self.quote_show_create = n != 0,
             "completion_type" => self.completion_type = n as u8,
-            "collation_connection" => {
-                self.collation = value
-                    .as_str()
-                    .and_then(CollationId::by_name)
-                    .unwrap_or(CollationId::DEFAULT);
-            }
+            "collation_connection" => self.collation = collation(value),
+            "collation_server" => self.server_collation = collation(value),
             "character_set_client" => {
                 self.client = charset(value).unwrap_or(Charset::Utf8mb4);
             }

@@ -8,7 +8,7 @@ use super::Session;
 use super::instance::Instance;
 use types::SqlError;
 
-pub use crate::exec::change_log::{ChangeLog, Compression, RowImage, Surroundings, Told};
+pub use crate::exec::change_log::{ChangeLog, Compression, Row, RowImage, Surroundings, Told};
 
 impl Instance {
     /// From now on changes are told to `log`. At the start, before there are sessions; the first that comes stays.

@@ -8,10 +8,10 @@
 
 use std::sync::Arc;
 
-use engine::Table;
+use engine::{RowRef, Table};
 use types::charset::Charset;
 use types::gtid::Origin;
-use types::{CollationId, SqlError, Value};
+use types::{CollationId, SqlError, Value, ValueRef};
 
 use sql_expr::SessionFacts;
 use sql_expr::vars::SessionVars;
@@ -33,8 +33,8 @@ pub trait ChangeLog: Send + Sync {
         s: &mut engine::Session,
         told: &Told<'_>,
         table: &Arc<Table>,
-        before: Option<&[Value]>,
-        after: Option<&[Value]>,
+        before: Option<Row<'_>>,
+        after: Option<Row<'_>>,
     ) -> Result<(), SqlError>;
 
     /// The statement whose rows were told is over, and was not undone.
@@ -59,6 +59,27 @@ pub trait ChangeLog: Send + Sync {
         databases: &[&str],
         whole: Option<&str>,
     ) -> Option<Vec<u8>>;
+}
+
+/// A row that is told, as it is at hand.
+#[derive(Clone, Copy)]
+pub enum Row<'a> {
+    /// As values.
+    Values(&'a [Value]),
+    /// As it is stored, with its long columns.
+    Stored(RowRef<'a>),
+}
+
+impl<'a> Row<'a> {
+    /// The value of a column; NULL where there is none.
+    #[inline]
+    pub fn value(self, column: usize) -> ValueRef<'a> {
+        match self {
+            Row::Values(row) => row.get(column).map_or(ValueRef::Null, Value::as_ref),
+            Row::Stored(row) if column < row.columns() => row.column(column),
+            Row::Stored(_) => ValueRef::Null,
+        }
+    }
 }
 
 /// `binlog_row_image`: which columns of a row are kept.
@@ -110,8 +131,6 @@ pub struct Surroundings<'a> {
     pub auto_increment: (u64, u64),
     /// A collation of the text's character set, `collation_connection`, `collation_server`, as numbers.
     pub collations: (u16, u16, u16),
-    /// `time_zone`.
-    pub time_zone: Arc<str>,
 }
 
 impl<'a> Told<'a> {
@@ -198,14 +217,10 @@ impl<'a> Told<'a> {
     /// What it runs under.
     pub fn surroundings(&self) -> Surroundings<'a> {
         let hot = self.vars.hot();
-        let collation = |name: &str| {
-            let named = CollationId::by_name(&self.vars.text(name));
-            number(named.unwrap_or(CollationId::DEFAULT))
-        };
         Surroundings {
             account: &self.facts.current_user,
             connection: self.facts.thread(),
-            database: self.facts.database.as_deref().unwrap_or(""),
+            database: self.database(),
             autocommit: hot.autocommit,
             foreign_key_checks: hot.foreign_key_checks,
             sql_mode: hot.sql_mode.bits(),
@@ -213,10 +228,19 @@ impl<'a> Told<'a> {
             collations: (
                 text_collation(hot.client),
                 number(hot.collation),
-                collation("collation_server"),
+                number(hot.server_collation),
             ),
-            time_zone: self.vars.text("time_zone"),
         }
+    }
+
+    /// The default database; empty: none.
+    pub fn database(&self) -> &'a str {
+        self.facts.database.as_deref().unwrap_or("")
+    }
+
+    /// `time_zone`, which only the events of statements say.
+    pub fn time_zone(&self) -> Arc<str> {
+        self.vars.text("time_zone")
     }
 }
 

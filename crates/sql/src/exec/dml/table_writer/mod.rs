@@ -32,7 +32,7 @@ use types::{SqlError, Value};
 use super::row_rules::generated_value;
 use super::values::{convert_mode, now_value, same_value};
 use crate::bind::row_rules::RowRules;
-use crate::exec::change_log::Told;
+use crate::exec::change_log::{Row, Told};
 use crate::exec::sub::SubValues;
 use crate::plan::Assign;
 use foreign_keys::Related;
@@ -364,26 +364,32 @@ impl<'p> TableWriter<'p> {
         }
         let mut matched = false;
         let mut violated = None;
-        let (mut before, mut after): (Vec<Value>, Vec<Value>) = Default::default();
-        let outcome = s.update_key_now(self.table, key, &mut |old| {
+        let mut make = |old: RowRef<'_>| {
             let wanted = new(old)?;
             matched = wanted.is_some();
-            let made = match wanted {
-                Some(row) => self.before_update(old, row, 1, cx, &mut violated)?,
-                None => None,
-            };
-            if self.told.is_some() {
-                before = old.to_values();
-                after.clear();
-                after.extend(made.iter().flatten().cloned());
+            match wanted {
+                Some(row) => self.before_update(old, row, 1, cx, &mut violated),
+                None => Ok(None),
             }
-            Ok(made)
-        })?;
-        if let (Updated::Done, Some(told)) = (&outcome, &self.told) {
-            let (before, after) = (Some(&before[..]), Some(&after[..]));
-            let kept = told.log().row(s, told, self.table, before, after);
-            debug_assert!(kept.is_ok(), "a row of a table that is admitted: {kept:?}");
-        }
+        };
+        let outcome = match &self.told {
+            None => s.update_key_now(self.table, key, &mut make)?,
+            Some(told) => {
+                // The rows are told as the engine has stored them, which costs no copies of their values.
+                let mut changed = s.changed_row();
+                let outcome = s.update_key_now_keeping(self.table, key, &mut make, &mut changed);
+                if matches!(outcome, Some(Updated::Done)) {
+                    let before = Row::Stored(changed.before(self.table));
+                    let after = Row::Stored(changed.after(self.table));
+                    let kept = told
+                        .log()
+                        .row(s, told, self.table, Some(before), Some(after));
+                    debug_assert!(kept.is_ok(), "a row of a table that is admitted: {kept:?}");
+                }
+                s.keep_changed_row(changed);
+                outcome?
+            }
+        };
         match outcome {
             Updated::Duplicate { .. } => None,
             _ if violated.is_some() => None,

@@ -6,6 +6,7 @@ use types::{SqlError, Value};
 
 use super::foreign_keys::is_refusal;
 use super::{Change, TableWriter};
+use crate::exec::change_log::Row;
 use sql_expr::EvalCtx;
 
 impl TableWriter<'_> {
@@ -92,6 +93,7 @@ impl TableWriter<'_> {
         after: Option<&[Value]>,
     ) -> Result<(), SqlError> {
         if let Some(told) = &self.told {
+            let (before, after) = (before.map(Row::Values), after.map(Row::Values));
             told.log().row(s, told, self.table, before, after)?;
             if s.has_many_events() {
                 Box::pin(s.spill_events()).await?;
