@@ -5,9 +5,9 @@ use super::worker::{REST, REST_OF_DUMPS};
 use super::*;
 use crate::derive::tests::{end, group, settings};
 use crate::source::{Group, Items, Next, NextPart, PartReader, ReadParts};
-use base::block_on;
 use base::lock::Mutex;
 use base::mem::{ManualClock, MemDisk, environment};
+use base::{Clock, block_on};
 use std::collections::VecDeque;
 use std::path::Path;
 use std::task::{Context, Waker};
@@ -341,6 +341,21 @@ fn a_full_disk_is_waited_for() {
     block_on(binary_log.wait_end());
 }
 
+/// Time goes on, and the date does not: the first file has it.
+struct OneDate(Arc<dyn Clock>);
+
+impl Clock for OneDate {
+    fn now_us(&self) -> u64 {
+        self.0.now_us()
+    }
+    fn wall_us(&self) -> i64 {
+        1_700_000_000_000_000
+    }
+    fn wake_at(&self, at_us: u64, waker: Waker) {
+        self.0.wake_at(at_us, waker);
+    }
+}
+
 /// What the files are after some transactions of three megabytes, others between them; the disk is full for a while, if it is to be.
 fn files_of_large(part: Option<usize>, full: bool) -> Vec<Vec<u8>> {
     let disk = Arc::new(MemDisk::default());
@@ -348,7 +363,9 @@ fn files_of_large(part: Option<usize>, full: bool) -> Vec<Vec<u8>> {
         part,
         ..Log::default()
     });
-    let binary_log = start(&disk, &log);
+    let mut environment = environment(disk.clone());
+    environment.clock = Arc::new(OneDate(environment.clock.clone()));
+    let binary_log = start_in(&environment, &log);
     let mut lsn = log.commit(b"small");
     block_on(binary_log.wait_read(Lsn(lsn.0 + 1))).unwrap();
     let room = disk.clone();
