@@ -14,6 +14,10 @@ fn all_of(c: &mut Cluster, host: Host, statements: &[&str]) {
     }
 }
 
+fn all_of_source(c: &mut Cluster, statements: &[&str]) {
+    all_of(c, c.source, statements);
+}
+
 /// Waits until a server has what the source has.
 fn catches_up(c: &mut Cluster, host: Host) {
     let wanted = c.executed(c.source).unwrap();
@@ -215,4 +219,82 @@ fn another_source_is_received_while_nobody_applies() {
     let found = c.must(1, sql).unwrap();
     // What nobody had applied is gone with the server that had it.
     assert_eq!(crate::client::text(&found), "d,other");
+}
+
+/// A definition took place before a crash, and the place is not behind it; another source is named before it has come again. The place left it out from
+/// there on, and whoever went by the place alone asked for it again.
+#[test]
+fn a_definition_before_a_crash_is_behind_when_another_source_is_named() {
+    let mut within = 0;
+    let mut c = Cluster::new(7, false);
+    c.settings.wanted = 1;
+    c.all_up().unwrap();
+    c.follow(1).unwrap();
+    c.follow(2).unwrap();
+    all_of(
+        &mut c,
+        0,
+        &["CREATE DATABASE d", "CREATE TABLE d.n (id INT)"],
+    );
+    let mut other = 2;
+    for n in 1..=40 {
+        catches_up(&mut c, 1);
+        catches_up(&mut c, other);
+        if let Some(life) = &c.nodes[1].life {
+            life.disk.arm(n, Cut::All);
+        }
+        let sql = format!("CREATE TABLE d.t{n} (id INT)");
+        all_of_source(&mut c, &[&sql]);
+        catches_up(&mut c, other);
+        c.until("it dies, or has it", |c| {
+            let wanted = c.nodes[other]
+                .up()
+                .map(|u| u.log.log.feed().with(|v| v.executed.clone()));
+            let has = |up: crate::node::Up| {
+                let idle = up
+                    .replica
+                    .facts()
+                    .is_some_and(|f| f.applier_state.contains("has read all"));
+                idle && wanted.is_some_and(|w| up.log.log.feed().with(|v| v.executed.contains(&w)))
+            };
+            c.nodes[1].life.is_none() || c.nodes[1].up().is_some_and(has)
+        })
+        .unwrap();
+        // The source is gone when it comes back.
+        let gone = c.source;
+        c.nodes[gone].end(Cut::Nothing);
+        c.net.power_off(gone);
+        c.calm();
+        c.until("it starts", |c| {
+            c.start(1);
+            c.nodes[1].up().is_some()
+        })
+        .unwrap();
+        let sql = "SELECT COUNT(*) FROM mysql.replica_applier_position WHERE unfinished_definition IS NOT NULL";
+        let found = c.must(1, sql).unwrap();
+        within += u64::from(crate::client::text(&found) == "1");
+        c.end_following(other).unwrap();
+        (c.source, other) = (other, gone);
+        all_of_source(&mut c, &["SET GLOBAL super_read_only = OFF"]);
+        all_of(&mut c, 1, &["STOP REPLICA"]);
+        c.follow(1).unwrap();
+        let sql = format!("INSERT INTO d.n VALUES ({n})");
+        all_of_source(&mut c, &[&sql]);
+        catches_up(&mut c, 1);
+        let place = c
+            .must(
+                1,
+                "SELECT gtid_executed FROM mysql.replica_applier_position",
+            )
+            .unwrap();
+        let place = GtidSet::parse(&crate::client::text(&place)).unwrap();
+        assert_eq!(place, c.executed(1).unwrap(), "{n}");
+        c.until("it starts", |c| {
+            c.start(other);
+            c.nodes[other].up().is_some()
+        })
+        .unwrap();
+        c.follow(other).unwrap();
+    }
+    assert!(within > 0, "never within a definition");
 }

@@ -80,6 +80,18 @@ impl ReplicaServer {
         Ok(Vec::new())
     }
 
+    /// The definition that was begun at this place, and of which it is not known whether it took place, is not to come again from there. If it took
+    /// place, that is in this server's log: then it is behind.
+    async fn leave_unfinished(&self, place: &mut Place) -> Result<(), SqlError> {
+        if place.unfinished.take().is_some()
+            && let Some(log) = self.shared.instance.binary_log()
+        {
+            log.wait_shown().await?;
+            place.gtids.add_set(&log.executed());
+        }
+        Ok(())
+    }
+
     pub(super) async fn change(
         &self,
         change: &ChangeReplication,
@@ -105,18 +117,18 @@ impl ReplicaServer {
             }
             _ => {}
         }
+        if begin.elsewhere || begin.file.is_some() || begin.position.is_some() {
+            self.leave_unfinished(&mut place).await?;
+        }
         if begin.elsewhere {
             place.log = Place::start().log;
-            place.unfinished = None;
         }
         if let Some(file) = begin.file {
             place.log.file = file;
             place.log.position = place::FIRST;
-            place.unfinished = None;
         }
         if let Some(position) = begin.position {
             place.log.position = position;
-            place.unfinished = None;
         }
         let mut s = self.session();
         let done = async {
@@ -210,7 +222,7 @@ impl ReplicaServer {
                 "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '' first",
             ));
         }
-        let (source, place) = {
+        let (source, mut place) = {
             let s = self.shared.state();
             let Some(source) = s.source.clone() else {
                 return Ok(Vec::new());
@@ -218,11 +230,11 @@ impl ReplicaServer {
             // What was executed stays so.
             let place = Place {
                 log: Place::start().log,
-                unfinished: None,
                 ..s.place.clone()
             };
             (source, place)
         };
+        self.leave_unfinished(&mut place).await?;
         let mut s = self.session();
         let done = match all {
             true => store::forget(&mut s).await,
