@@ -62,7 +62,6 @@ pub const SIM: &[&str] = &[
     "rollback-leaves-entries",
     "root-before-its-pages",
     "root-not-synced",
-    "row-lock-undone-with-the-row",
     "rows-found-by-what-they-were-at-first",
     "segment-reused-early",
     "torn-page-not-restored",
@@ -101,6 +100,10 @@ pub const STRESS: &[(&str, &str)] = &[
     (
         "rolled-back-row-granted-as-committed",
         "hot::what_is_added_to_one_row_is_there",
+    ),
+    (
+        "row-lock-undone-with-the-row",
+        "locking::what_is_undone_stays_locked_while_the_transaction_goes_on",
     ),
     (
         "loser-keeps-its-claim",

@@ -10,6 +10,7 @@ use base::lock::Mutex;
 use base::{Event, Lsn};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 use types::gtid::{Gtid, GtidSet};
 
@@ -89,6 +90,8 @@ pub struct Feed {
     moved_for_dumps: Event,
     /// Somebody has begun to wait.
     wanted: Event,
+    /// How often somebody has begun to wait that holds somebody up.
+    begun: AtomicU64,
     compression: Counted,
     semi_sync: Arc<SemiSync>,
 }
@@ -111,6 +114,7 @@ impl Feed {
             moved: Event::new(),
             moved_for_dumps: Event::new(),
             wanted: Event::new(),
+            begun: AtomicU64::new(0),
             compression: Counted::default(),
             semi_sync,
         }
@@ -146,7 +150,15 @@ impl Feed {
 
     async fn wait_on<R>(&self, event: &Event, mut ready: impl FnMut(&View) -> Option<R>) -> R {
         let ready = || self.with(&mut ready);
+        if std::ptr::eq(event, &self.moved) {
+            self.begun.fetch_add(1, Ordering::SeqCst);
+        }
         event.wait_and_tell(&self.wanted, ready).await
+    }
+
+    /// How often somebody has begun to wait that holds somebody up. Who looks at the log after this is asked finds all that those wait for who have begun by then.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun.load(Ordering::SeqCst)
     }
 
     /// Whether somebody waits that holds somebody up. It is noticed later too by a task that is woken then.

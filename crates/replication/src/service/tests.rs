@@ -289,6 +289,26 @@ fn what_nobody_waits_for_is_taken_together() {
     assert_eq!(block_on(binary_log.wait_end()), Health::Ended);
 }
 
+/// The log has gone on without a group while the task rested, and somebody begins to wait for it: that ends the rest, and nothing else comes.
+#[test]
+fn who_waits_for_a_place_without_a_group_is_told_of_it() {
+    let (clock, log, binary_log) = start_by_hand();
+    for _ in 0..100 {
+        until_it_rests(&clock, &log, &binary_log);
+        let lsn = log.pass();
+        let waiting = binary_log.clone();
+        let told = std::thread::spawn(move || block_on(waiting.wait_read(lsn)));
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while !told.is_finished() {
+            assert!(std::time::Instant::now() < until, "nobody tells of {lsn}");
+            std::thread::yield_now();
+        }
+        told.join().unwrap().unwrap();
+    }
+    log.close();
+    assert_eq!(block_on(binary_log.wait_end()), Health::Ended);
+}
+
 /// A dump gets what comes within a moment together, unless commits wait for what its replica says.
 #[test]
 fn dumps_that_acknowledge_are_not_kept_waiting() {

@@ -171,6 +171,7 @@ impl<S: GroupSource> Worker<S> {
     async fn work(&mut self) -> Result<(), String> {
         let mut idle = false;
         loop {
+            let begun = self.feed.begun();
             match self.turn(idle).await {
                 Turn::Group(g) => {
                     idle = false;
@@ -184,9 +185,11 @@ impl<S: GroupSource> Worker<S> {
                     r?;
                 }
                 Turn::Idle => {
-                    idle = true;
                     self.pause().await?;
                     self.rest().await;
+                    // Who has begun to wait since may wait for a place that the log has reached without a group: it is looked once more, and
+                    // said how far that is.
+                    idle = self.feed.begun() == begun;
                 }
                 Turn::End => {
                     self.pause().await?;
