@@ -495,6 +495,8 @@ fn a_crash_leaves_the_table_discarded_or_imported() {
             };
             b.arm(n, cut, &rng);
             block_on(import(&mut d)).unwrap();
+            // So that there is something to be cut behind it as well.
+            block_on(d.create_table(def("later"))).unwrap();
             drop(d);
             block_on(target.abandon());
             let Some(left) = b.sprung() else { break };
