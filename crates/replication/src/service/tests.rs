@@ -293,11 +293,14 @@ fn what_nobody_waits_for_is_taken_together() {
 #[test]
 fn who_waits_for_a_place_without_a_group_is_told_of_it() {
     let (clock, log, binary_log) = start_by_hand();
-    for _ in 0..100 {
+    for n in 0..100 {
         until_it_rests(&clock, &log, &binary_log);
         let lsn = log.pass();
         let waiting = binary_log.clone();
-        let told = std::thread::spawn(move || block_on(waiting.wait_read(lsn)));
+        let told = std::thread::spawn(move || match n % 2 {
+            0 => block_on(waiting.wait_read(lsn)),
+            _ => block_on(waiting.rotate(lsn)),
+        });
         let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
         while !told.is_finished() {
             assert!(std::time::Instant::now() < until, "nobody tells of {lsn}");

@@ -15,6 +15,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use types::gtid::GtidSet;
 
@@ -63,6 +64,8 @@ pub(super) struct Wishes {
     queue: Mutex<VecDeque<Arc<Asked>>>,
     asked: Event,
     answered: Event,
+    /// How many there were.
+    count: AtomicU64,
 }
 
 impl Wishes {
@@ -74,6 +77,7 @@ impl Wishes {
             answer: Mutex::new(None),
         });
         self.queue.lock().push_back(asked.clone());
+        self.count.fetch_add(1, Ordering::SeqCst);
         self.asked.fire();
         self.answered.wait_for(|| asked.answer.lock().take()).await
     }
@@ -86,6 +90,7 @@ impl Wishes {
             answer: Mutex::new(None),
         };
         self.queue.lock().push_back(Arc::new(asked));
+        self.count.fetch_add(1, Ordering::SeqCst);
         self.asked.fire();
     }
 
@@ -95,6 +100,10 @@ impl Wishes {
             Some(first) if first.behind <= position => queue.pop_front(),
             _ => None,
         }
+    }
+
+    fn count(&self) -> u64 {
+        self.count.load(Ordering::SeqCst)
     }
 
     fn are_there(&self, cx: &Context<'_>) -> bool {
@@ -171,7 +180,7 @@ impl<S: GroupSource> Worker<S> {
     async fn work(&mut self) -> Result<(), String> {
         let mut idle = false;
         loop {
-            let begun = self.feed.begun();
+            let begun = (self.feed.begun(), self.wishes.count());
             match self.turn(idle).await {
                 Turn::Group(g) => {
                     idle = false;
@@ -187,9 +196,9 @@ impl<S: GroupSource> Worker<S> {
                 Turn::Idle => {
                     self.pause().await?;
                     self.rest().await;
-                    // Who has begun to wait since may wait for a place that the log has reached without a group: it is looked once more, and
-                    // said how far that is.
-                    idle = self.feed.begun() == begun;
+                    // Who has begun to wait since, or wishes something, may do so behind a place that the log has reached without a group: it is
+                    // looked once more, and said how far that is.
+                    idle = (self.feed.begun(), self.wishes.count()) == begun;
                 }
                 Turn::End => {
                     self.pause().await?;
