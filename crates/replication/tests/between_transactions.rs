@@ -8,29 +8,11 @@ use base::block_on;
 use base::mem::MemDisk;
 use replication::replica::ReplicaServer;
 use scripted::file::File;
-use scripted::{begin, number, run, serve, serve_in_steps, server, settled};
-use sql::Instance;
-use sql::context::replica::{Replica, ReplicaFacts};
+use scripted::{
+    begin, failures, number, run, serve, serve_in_steps, server, settled, with_workers,
+};
+use sql::context::replica::Replica;
 use wire::binlog::frame::Checksum;
-
-/// Makes a server with so many workers.
-fn with_workers(instance: &Arc<Instance>, workers: u32) {
-    run(
-        instance,
-        &format!("SET GLOBAL replica_parallel_workers = {workers}"),
-    );
-}
-
-fn failures(facts: &ReplicaFacts) -> String {
-    let mut all = format!(
-        "{}\n{}",
-        facts.applier_failure.message, facts.receiver_failure.message
-    );
-    for w in &facts.workers {
-        all += &w.failure.message;
-    }
-    all.trim().to_owned()
-}
 
 #[test]
 fn an_announcement_that_comes_again_is_held_against_the_table_as_it_is_now() {

@@ -13,18 +13,12 @@ use base::{SplitMix64, block_on};
 use history::{History, Made};
 use replication::replica::ReplicaServer;
 use scripted::file::{File, SID};
-use scripted::{begin, number, run, serve, serve_in_steps, server, settled};
+use scripted::{
+    begin, failures, number, run, serve, serve_in_steps, server, settled, with_workers,
+};
 use sql::context::replica::{Replica, ReplicaFacts};
 use sql::{Instance, Session};
 use wire::binlog::frame::Checksum;
-
-/// Makes a server with so many workers.
-fn with_workers(instance: &Arc<Instance>, workers: u32) {
-    run(
-        instance,
-        &format!("SET GLOBAL replica_parallel_workers = {workers}"),
-    );
-}
 
 /// All rows of all tables, as a checksum does not show where they differ.
 fn tables(instance: &Arc<Instance>) -> Vec<(String, Vec<String>)> {
@@ -43,17 +37,6 @@ fn tables(instance: &Arc<Instance>) -> Vec<(String, Vec<String>)> {
         (t, rows)
     });
     all.collect()
-}
-
-fn failures(facts: &ReplicaFacts) -> String {
-    let mut all = format!(
-        "{}\n{}",
-        facts.applier_failure.message, facts.receiver_failure.message
-    );
-    for w in &facts.workers {
-        all += &w.failure.message;
-    }
-    all.trim().to_owned()
 }
 
 /// Applies a file with so many workers, and with as many ends of the server in between; gives what is there then.

@@ -311,3 +311,23 @@ pub fn end_of_transactions(file: &[u8]) -> usize {
     }
     end
 }
+
+/// Makes a server with so many workers.
+pub fn with_workers(instance: &Arc<Instance>, workers: u32) {
+    run(
+        instance,
+        &format!("SET GLOBAL replica_parallel_workers = {workers}"),
+    );
+}
+
+/// Why a replica has stopped, as receiver, applier and workers say it; empty: it has not.
+pub fn failures(facts: &ReplicaFacts) -> String {
+    let mut all = format!(
+        "{}\n{}",
+        facts.applier_failure.message, facts.receiver_failure.message
+    );
+    for w in &facts.workers {
+        all += &w.failure.message;
+    }
+    all.trim().to_owned()
+}
