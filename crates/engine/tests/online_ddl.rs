@@ -346,7 +346,8 @@ fn a_build_without_threads_fails_and_leaves_nothing() {
             drop(t);
             sound(&e, "t");
         }
-        assert!((6..30).contains(&failed), "{failed} failed");
+        // Others take threads too, and on a busy machine at other moments.
+        assert!((6..40).contains(&failed), "{failed} failed");
         drop(s);
         block_on(e.close()).unwrap();
     });
@@ -379,11 +380,11 @@ fn builds_of_several_threads_bring_every_row() {
                 block_on(s.create_index("s", "t", index("x", kind, columns))).unwrap();
                 sound(&e, "t");
                 let t = e.catalog().table("s", "t").unwrap();
-                let before = t.row_count_estimate();
                 let def = t.def.clone();
                 let rebuilt =
                     block_on(s.rebuild_table(&t, def, Rewrite::Same, true, true)).unwrap();
-                assert_eq!(rebuilt, Some(before));
+                let long = (rows as u64).div_ceil(97);
+                assert_eq!(rebuilt, Some(rows as u64 + long));
                 sound(&e, "t");
                 block_on(s.drop_index("s", "t", "x")).unwrap();
             }

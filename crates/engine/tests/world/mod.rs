@@ -42,6 +42,25 @@ pub fn open_with(environment: base::Environment, frames: u64) -> Arc<Engine> {
     block_on(Engine::open(environment, Path::new("/db"), options)).expect("open")
 }
 
+/// Says where each thread of this process is, if there is a debugger. It writes into a file: while it looks nobody here reads what it says.
+fn print_stacks() {
+    let path = std::env::temp_dir().join(format!("stacks-{}", std::process::id()));
+    let Ok(file) = std::fs::File::create(&path) else {
+        return;
+    };
+    let pid = std::process::id().to_string();
+    let short = "set print frame-arguments none";
+    let looked = std::process::Command::new("gdb")
+        .args(["-p", &pid, "-batch", "-ex", short])
+        .args(["-ex", "thread apply all bt 30"])
+        .stdout(file)
+        .status();
+    if looked.is_ok() {
+        eprintln!("{}", std::fs::read_to_string(&path).unwrap_or_default());
+    }
+    let _ = std::fs::remove_file(path);
+}
+
 /// Fails instead of hanging when `f` does not come to its end.
 pub fn within<T: Send + 'static>(
     seconds: u64,
@@ -54,7 +73,10 @@ pub fn within<T: Send + 'static>(
     });
     match rx.recv_timeout(Duration::from_secs(seconds)) {
         Ok(v) => v,
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{what}: still waiting"),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            print_stacks();
+            panic!("{what}: still waiting")
+        }
         Err(mpsc::RecvTimeoutError::Disconnected) => panic!("{what}: panicked"),
     }
 }
