@@ -26,6 +26,8 @@ fuzz_target!(|data: &[u8]| {
             0 => Charset::Utf8mb4,
             _ => Charset::Latin1,
         },
+        // The bits are all taken.
+        mariadb: (modes & 48 == 48).then_some(101_100),
     };
     if modes & 64 != 0 {
         return expression(text, &options);
