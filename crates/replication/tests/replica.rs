@@ -238,12 +238,12 @@ fn a_start_is_one_connection() {
     let port = listener.local_addr().expect("an address").port();
     let (came, coming) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
-        // Whoever comes is sent away.
+        // Whoever comes is counted, and sent away then: nothing is left to count when the receiver has ended.
         for socket in listener.incoming().flatten() {
-            drop(socket);
             if came.send(()).is_err() {
                 break;
             }
+            drop(socket);
         }
     });
     let (_engine, instance) = server(&Arc::new(MemDisk::default()));
