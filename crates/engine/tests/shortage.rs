@@ -82,13 +82,19 @@ fn a_want_of_descriptors_is_an_error_that_passes() {
             disk.set_descriptors_left(None);
             recovers(&e, &mut s);
             // A statement may find room in the log before the next file can be made: as long as that was not, the second want is still the first.
-            let passed = || {
+            // One that comes within a minute of the first is not told.
+            let lasts = || {
                 let told = told.lock().unwrap();
-                told.iter().filter(|t| t.contains("there again")).count()
+                let over = told.iter().filter(|t| t.contains("there again")).count();
+                told.len() > 2 * over
             };
             let until = Instant::now() + Duration::from_secs(60);
-            while passed() <= round {
-                assert!(Instant::now() < until, "it has not passed");
+            while lasts() {
+                assert!(
+                    Instant::now() < until,
+                    "{round}: {why:?}, {:?}",
+                    told.lock().unwrap()
+                );
                 recovers(&e, &mut s);
             }
         }
@@ -97,7 +103,7 @@ fn a_want_of_descriptors_is_an_error_that_passes() {
         block_on(e.close()).unwrap();
         let told = told.lock().unwrap();
         let begun = told.iter().filter(|t| t.contains("files")).count();
-        assert!((2..20).contains(&begun), "{told:?}");
+        assert!((1..20).contains(&begun), "{told:?}");
         assert!(told.iter().any(|t| t.contains("there again")), "{told:?}");
     });
 }
