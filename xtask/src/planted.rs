@@ -98,6 +98,10 @@ pub const STRESS: &[(&str, &str)] = &[
     ),
     ("waiter-skipped", "hot::what_is_added_to_one_row_is_there"),
     (
+        "in-vain-and-still-to-come",
+        "hot::what_is_added_to_one_row_is_there",
+    ),
+    (
         "rolled-back-row-granted-as-committed",
         "hot::what_is_added_to_one_row_is_there",
     ),

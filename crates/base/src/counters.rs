@@ -64,6 +64,12 @@ fn first() -> usize {
     v
 }
 
+/// A number of the calling thread, the same until it ends. No other has it at the same time, as long as there are fewer than 48 of them.
+#[inline]
+pub fn thread_number() -> usize {
+    own()
+}
+
 /// The calling thread's shard number, below [`SHARDS`], the same until the thread ends. Others may have the same.
 #[inline]
 pub fn shard() -> usize {

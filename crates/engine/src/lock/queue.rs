@@ -9,7 +9,9 @@
 //! * A lock that becomes free is not given to a waiter that sleeps, which would keep it idle until the waiter runs; the
 //!   waiter is told, and takes it when it comes. Who asks meanwhile for no longer than one statement ([`brief`]) goes
 //!   before it. Else everybody who asks in that time would have to sleep as well, and the row would be changed as often as
-//!   a thread can be woken. Of those who wait for that long, several are told at once, and come as their threads have time.
+//!   a thread can be woken. Of those who wait for that long, all of one thread are told at once: they come one after another
+//!   and find the lock free, where those of several threads would come at once, and all but one in vain. (Dice, Marathe and
+//!   Shavit, "Lock cohorting", PPoPP 2012: there the threads are of one memory node.)
 //!
 //! Nobody is passed over for ever: after [`JUMPS`] the first who has locked nothing goes next, and after [`PASSES`] the
 //! lock is given to the first waiter as it sleeps.
@@ -45,8 +47,14 @@ pub(super) struct Granted {
 /// So many who ask for a moment go before a waiter that was told it may go.
 pub(super) const PASSES: u32 = 64;
 
-/// So many of those who want a lock for a moment are told at once that they may come.
+/// So many of those who want a lock for a moment are told at once, at most.
 const TOLD: usize = 32;
+
+/// When no more than so many of those who were told are still to come, the next are told: their threads wake up meanwhile.
+const LEFT: usize = 2;
+
+/// Only among so many of the first, who all want it for a moment, others go before the first.
+const WINDOW: usize = 256;
 
 /// So many who hold other locks go before a waiter that holds none.
 pub(super) const JUMPS: u32 = 16;
@@ -59,6 +67,8 @@ pub(super) struct Waiting {
     holds: bool,
     /// It wants the lock for a moment.
     brief: bool,
+    /// It was told that it may come, and has not come.
+    told: bool,
     pub(super) cell: Arc<WaitCell>,
 }
 
@@ -96,10 +106,8 @@ pub(super) struct Queue {
     waiting: VecDeque<Waiting>,
     /// How many have gone before the first waiter since it was told that it may go.
     passed: u32,
-    /// How many of the first waiters have been told so, and have not come or came in vain.
+    /// How many waiters have been told so, and have not come.
     told: usize,
-    /// One of them came in vain, and sleeps again.
-    in_vain: bool,
     /// How many waiters that hold other locks have gone ahead of those that hold none, since one of these went.
     jumped: u32,
 }
@@ -195,9 +203,12 @@ impl Queue {
             upgrade,
             holds,
             brief: brief && mode == Mode::Exclusive && !upgrade,
+            told: false,
             cell,
         };
-        if at < self.told {
+        if at < self.waiting.len() && self.told > 0 {
+            // Who was told and is behind it now comes in vain.
+            self.waiting.iter_mut().for_each(|w| w.told = false);
             self.told = 0;
         }
         self.waiting.insert(at, w);
@@ -237,21 +248,20 @@ impl Queue {
     }
 
     fn leave(&mut self, at: usize) -> Option<Waiting> {
-        if at < self.told {
-            self.told -= 1;
-        }
-        self.waiting.remove(at)
+        let left = self.waiting.remove(at)?;
+        self.told -= usize::from(left.told);
+        Some(left)
     }
 
-    /// Grants to waiters from the front, as far as they fit, or tells the first that they may come.
-    pub(super) fn promote(&mut self, mut each: impl FnMut(Turn)) {
+    /// Grants to waiters from the front, as far as they fit, or tells some that they may come: `here` is the thread that asks.
+    pub(super) fn promote(&mut self, here: usize, mut each: impl FnMut(Turn)) {
         while let Some(w) = self.waiting.front() {
             if !self.fits(w.cell.owner, w.mode) {
                 break;
             }
             let alone = w.mode == Mode::Exclusive && self.granted.is_empty();
             if alone && self.passed < PASSES && w.cell.has_slept() {
-                self.tell(&mut each);
+                self.tell(here, &mut each);
                 break;
             }
             if let Some((cell, new)) = self.grant_at(0) {
@@ -260,20 +270,42 @@ impl Queue {
         }
     }
 
-    fn tell(&mut self, each: &mut impl FnMut(Turn)) {
-        if self.told > TOLD / 2 && !self.in_vain {
+    /// Tells the first waiter, where it wants the lock for longer than a moment; else all who want it for a moment and wait on this
+    /// thread, or on that of the first who was not told.
+    fn tell(&mut self, here: usize, each: &mut impl FnMut(Turn)) {
+        let brief = self.waiting.iter().take(WINDOW);
+        let brief = brief.take_while(|w| w.brief).count();
+        if brief == 0 {
+            if let Some(first) = self.waiting.front_mut()
+                && !first.told
+            {
+                first.told = true;
+                self.told += 1;
+                each(Turn::Offered(first.cell.clone()));
+            }
             return;
         }
-        (self.told, self.in_vain) = (0, false);
-        for w in self.waiting.iter().take(TOLD) {
-            if self.told > 0 && !w.brief {
+        let mut thread = Some(here);
+        while self.told <= LEFT {
+            let mut next = None;
+            for w in self.waiting.iter_mut().take(brief).filter(|w| !w.told) {
+                if self.told == TOLD {
+                    break;
+                }
+                let its = w.cell.thread();
+                if thread.is_none_or(|t| t == its) {
+                    thread = Some(its);
+                    w.told = true;
+                    self.told += 1;
+                    each(Turn::Offered(w.cell.clone()));
+                } else {
+                    next.get_or_insert(its);
+                }
+            }
+            if next.is_none() {
                 break;
             }
-            each(Turn::Offered(w.cell.clone()));
-            self.told += 1;
-            if !w.brief {
-                break;
-            }
+            thread = next;
         }
     }
 
@@ -289,12 +321,14 @@ impl Queue {
 
     /// A waiter that was told that it may go has come: whether it has the lock now, and is new as a holder.
     pub(super) fn claim(&mut self, cell: &Arc<WaitCell>) -> Option<bool> {
-        let mut first = self.waiting.iter().take(TOLD);
+        let mut first = self.waiting.iter().take(WINDOW);
         let at = first.position(|w| Arc::ptr_eq(&w.cell, cell))?;
         let early = at > 0;
         let passes = self.passed < PASSES && self.waiting.iter().take(at + 1).all(|w| w.brief);
         if !self.fits(cell.owner, self.waiting[at].mode) || early && !passes {
-            self.in_vain = true;
+            if !base::mutant!("in-vain-and-still-to-come") {
+                self.told -= usize::from(std::mem::take(&mut self.waiting[at].told));
+            }
             return None;
         }
         self.grant_at(at).map(|(_, new)| new)

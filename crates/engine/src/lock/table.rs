@@ -363,7 +363,7 @@ impl LockTable {
     }
 
     fn promote(&self, queue: &mut Queue, place: QueueRef, woken: &mut Woken) {
-        queue.promote(|turn| {
+        queue.promote(base::counters::thread_number(), |turn| {
             let cell = match turn {
                 Turn::Granted(cell, new) => {
                     self.granted(&cell, place, new);

@@ -5,7 +5,7 @@ use base::lock::Mutex;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 /// How a wait ended.
@@ -72,6 +72,8 @@ pub(super) struct WaitCell {
     end: AtomicU8,
     /// It may come for the lock.
     offered: AtomicBool,
+    /// The thread on which it went to sleep ([`base::counters::thread_number`]).
+    thread: AtomicUsize,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -92,6 +94,7 @@ impl WaitCell {
             since_us,
             end,
             offered: AtomicBool::new(false),
+            thread: AtomicUsize::new(base::counters::thread_number()),
             waker,
         })
     }
@@ -130,7 +133,14 @@ impl WaitCell {
         }
     }
 
+    /// The thread on which it waits, as far as is known.
+    pub(super) fn thread(&self) -> usize {
+        self.thread.load(Ordering::Relaxed)
+    }
+
     fn park(&self, cx: &Context<'_>) {
+        self.thread
+            .store(base::counters::thread_number(), Ordering::Relaxed);
         let mut slot = self.waker.lock();
         match &mut *slot {
             Some(w) if w.will_wake(cx.waker()) => {}

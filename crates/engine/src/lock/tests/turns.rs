@@ -194,6 +194,46 @@ fn those_who_want_it_for_a_moment_come_in_any_order() {
     assert!(w.table.is_empty());
 }
 
+#[test]
+fn those_of_one_thread_come_one_after_another() {
+    let (w, t, _c) = world(9);
+    granted(w.ask(t[0], b"k", Exclusive));
+    let asleep = |t: &[TxnId]| -> Vec<Sleeper> {
+        let each = t.iter().map(|&t| Sleeper::asleep(brief(&w, t, b"k")));
+        each.collect()
+    };
+    // The first in the queue are another thread's, which ends and leaves its number to others: this thread has one by then.
+    let here = base::counters::thread_number();
+    let mut theirs = std::thread::scope(|s| {
+        let theirs = s.spawn(|| {
+            assert_ne!(base::counters::thread_number(), here);
+            asleep(&t[1..5])
+        });
+        theirs.join().expect("they sleep")
+    });
+    let mut ours = asleep(&t[5..9]);
+    let rung = |all: &[Sleeper]| -> Vec<u64> { all.iter().map(|s| s.rings.count()).collect() };
+    w.end(t[0]);
+    assert_eq!((rung(&theirs), rung(&ours)), (vec![0; 4], vec![1; 4]));
+    for n in 0..4 {
+        assert_eq!(ours[n].poll(), Poll::Ready(WaitEnd::Granted));
+        if n == 2 {
+            assert_eq!(theirs[0].poll(), Poll::Pending, "in vain");
+        }
+        w.end(t[5 + n]);
+        // The other thread wakes up while ours is busy with its last two.
+        assert_eq!(rung(&theirs), vec![u64::from(n > 0); 4], "{n}");
+    }
+    for n in [1, 2, 3] {
+        assert_eq!(theirs[n].poll(), Poll::Ready(WaitEnd::Granted));
+        w.end(t[1 + n]);
+    }
+    assert_eq!(theirs[0].rings.count(), 2);
+    assert_eq!(theirs[0].poll(), Poll::Ready(WaitEnd::Granted));
+    w.end(t[1]);
+    assert!(w.table.is_empty());
+}
+
 /// What a session does next.
 #[derive(Clone, Debug)]
 enum Step {
