@@ -18,6 +18,21 @@ fn all_of_source(c: &mut Cluster, statements: &[&str]) {
     all_of(c, c.source, statements);
 }
 
+/// Starts a server, and waits until it is up: a start may be cut short.
+fn starts(c: &mut Cluster, host: Host) {
+    c.until("it starts", |c| {
+        c.start(host);
+        c.nodes[host].up().is_some()
+    })
+    .unwrap();
+}
+
+/// Whether a replica's place says that a definition was begun there, and not that it took place.
+fn is_within_a_definition(c: &mut Cluster, host: Host) -> bool {
+    let sql = "SELECT COUNT(*) FROM mysql.replica_applier_position WHERE unfinished_definition IS NOT NULL";
+    crate::client::text(&c.must(host, sql).unwrap()) == "1"
+}
+
 /// Waits until a server has what the source has.
 fn catches_up(c: &mut Cluster, host: Host) {
     let wanted = c.executed(c.source).unwrap();
@@ -77,15 +92,8 @@ fn a_former_source_that_crashes_within_a_definition_is_not_sent_its_own_again() 
         .unwrap();
         cuts += u64::from(c.nodes[1].life.is_none());
         c.calm();
-        c.start(1);
-        c.until("it starts", |c| {
-            c.start(1);
-            c.nodes[1].up().is_some()
-        })
-        .unwrap();
-        let sql = "SELECT COUNT(*) FROM mysql.replica_applier_position WHERE unfinished_definition IS NOT NULL";
-        let found = c.must(1, sql).unwrap();
-        within += u64::from(crate::client::text(&found) == "1");
+        starts(&mut c, 1);
+        within += u64::from(is_within_a_definition(&mut c, 1));
         catches_up(&mut c, 1);
         c.end_following(1).unwrap();
     }
@@ -265,14 +273,8 @@ fn a_definition_before_a_crash_is_behind_when_another_source_is_named() {
         c.nodes[gone].end(Cut::Nothing);
         c.net.power_off(gone);
         c.calm();
-        c.until("it starts", |c| {
-            c.start(1);
-            c.nodes[1].up().is_some()
-        })
-        .unwrap();
-        let sql = "SELECT COUNT(*) FROM mysql.replica_applier_position WHERE unfinished_definition IS NOT NULL";
-        let found = c.must(1, sql).unwrap();
-        within += u64::from(crate::client::text(&found) == "1");
+        starts(&mut c, 1);
+        within += u64::from(is_within_a_definition(&mut c, 1));
         c.end_following(other).unwrap();
         (c.source, other) = (other, gone);
         all_of_source(&mut c, &["SET GLOBAL super_read_only = OFF"]);
@@ -289,11 +291,7 @@ fn a_definition_before_a_crash_is_behind_when_another_source_is_named() {
             .unwrap();
         let place = GtidSet::parse(&crate::client::text(&place)).unwrap();
         assert_eq!(place, c.executed(1).unwrap(), "{n}");
-        c.until("it starts", |c| {
-            c.start(other);
-            c.nodes[other].up().is_some()
-        })
-        .unwrap();
+        starts(&mut c, other);
         c.follow(other).unwrap();
     }
     assert!(within > 0, "never within a definition");

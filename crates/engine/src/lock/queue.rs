@@ -9,7 +9,7 @@
 //! * A lock that becomes free is not given to a waiter that sleeps, which would keep it idle until the waiter runs; the
 //!   waiter is told, and takes it when it comes. Who asks meanwhile for no longer than one statement ([`brief`]) goes
 //!   before it. Else everybody who asks in that time would have to sleep as well, and the row would be changed as often as
-//!   a thread can be woken. Of those who wait for that long, all of one thread are told at once: they come one after another
+//!   a thread can be woken. Of those who wait for that long, those of one thread are told at once: they come one after another
 //!   and find the lock free, where those of several threads would come at once, and all but one in vain. (Dice, Marathe and
 //!   Shavit, "Lock cohorting", PPoPP 2012: there the threads are of one memory node.)
 //!
@@ -270,8 +270,8 @@ impl Queue {
         }
     }
 
-    /// Tells the first waiter, where it wants the lock for longer than a moment; else all who want it for a moment and wait on this
-    /// thread, or on that of the first who was not told.
+    /// Tells the first waiter, where it wants the lock for longer than a moment; else up to [`TOLD`] who want it for a moment and wait
+    /// on this thread, or on that of the first who was not told.
     fn tell(&mut self, here: usize, each: &mut impl FnMut(Turn)) {
         let brief = self.waiting.iter().take(WINDOW);
         let brief = brief.take_while(|w| w.brief).count();
@@ -285,7 +285,7 @@ impl Queue {
             }
             return;
         }
-        let mut thread = Some(here);
+        let mut thread = here;
         while self.told <= LEFT {
             let mut next = None;
             for w in self.waiting.iter_mut().take(brief).filter(|w| !w.told) {
@@ -293,8 +293,7 @@ impl Queue {
                     break;
                 }
                 let its = w.cell.thread();
-                if thread.is_none_or(|t| t == its) {
-                    thread = Some(its);
+                if its == thread {
                     w.told = true;
                     self.told += 1;
                     each(Turn::Offered(w.cell.clone()));
@@ -302,9 +301,9 @@ impl Queue {
                     next.get_or_insert(its);
                 }
             }
-            if next.is_none() {
+            let Some(next) = next else {
                 break;
-            }
+            };
             thread = next;
         }
     }

@@ -149,6 +149,10 @@ impl Load {
     /// Every so many-th of the clients.
     fn part(self, socket: &Path, first: usize, step: usize, ready: &Barrier) -> Outcome<Seen> {
         let runtime = Builder::new_current_thread().enable_all().build();
+        if runtime.is_err() {
+            // The others wait for this one.
+            ready.wait();
+        }
         let runtime = runtime.map_err(|e| e.to_string())?;
         runtime.block_on(async {
             let mut clients = Vec::new();
