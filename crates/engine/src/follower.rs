@@ -180,9 +180,18 @@ impl Engine {
     /// 1030: the log has failed or was closed.
     pub async fn groups_durable(&self) -> Result<Lsn, SqlError> {
         let lsn = self.events.committed();
-        let durable = self.log.wait_durable(lsn).await;
-        durable.map_err(|e| error::storage(e, "the log"))?;
+        self.log_durable(lsn).await?;
         Ok(lsn)
+    }
+
+    /// Has the log made durable up to `lsn`, and waits for it: a follower that is to come so far would else wait for a sync that others ask
+    /// for, and on a server that rests nobody does.
+    ///
+    /// # Errors
+    /// 1030: the log has failed or was closed.
+    pub async fn log_durable(&self, lsn: Lsn) -> Result<(), SqlError> {
+        let durable = self.log.wait_durable(lsn).await;
+        durable.map_err(|e| error::storage(e, "the log"))
     }
 
     /// The oldest position from which the log is there: where a follower can begin that has lost its place.

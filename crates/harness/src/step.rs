@@ -1,5 +1,6 @@
 //! Running other programs, one step at a time, with progress on the screen and the reason on failure.
 
+use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -91,6 +92,41 @@ pub fn quietly(command: &mut Command) -> Outcome<Output> {
     Ok(Output {
         success: out.status.success(),
         text,
+    })
+}
+
+/// As [`quietly`], but ended after `limit`, which is an error.
+pub fn quietly_within(command: &mut Command, limit: Duration) -> Outcome<Output> {
+    let line = shown(command);
+    let failed = |e: std::io::Error| format!("{line}: {e}");
+    let (mut said, out) = std::io::pipe().map_err(failed)?;
+    command
+        .stdin(Stdio::null())
+        .stdout(out.try_clone().map_err(failed)?)
+        .stderr(out);
+    let child = command.spawn();
+    // What was handed over would be held as long as the command can be run again, and what is read would not end.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = child.map_err(failed)?;
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        said.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().map_err(failed)? {
+            Some(status) => break status,
+            None if begun.elapsed() > limit => {
+                child.kill().and_then(|()| child.wait()).map_err(failed)?;
+                return Err(format!("{line}: not over after {} s", limit.as_secs()));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let read = reader.join().map_err(|_| format!("{line}: not read"))?;
+    Ok(Output {
+        success: status.success(),
+        text: String::from_utf8_lossy(&read.map_err(failed)?).into_owned(),
     })
 }
 

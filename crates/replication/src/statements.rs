@@ -281,6 +281,7 @@ impl sql::binary_log::BinaryLog for ServerLog {
 
     fn end_behind(&self, lsn: Lsn) -> Waiting<'_, LogEnd> {
         Box::pin(async move {
+            self.engine.log_durable(lsn).await?;
             self.log.wait_read(lsn).await.map_err(|e| stopped(&e))?;
             let names = self.log.names();
             let (last, executed, file) = self.log.feed().with(|v| {

@@ -146,7 +146,7 @@ impl BinaryLog {
             .open(&self.names.path(number), OpenMode::Buffered, false)
     }
 
-    /// Waits until all is shown that was committed before `lsn`.
+    /// Waits until all is shown that was committed before `lsn`, which somebody has made durable or is about to: only what is durable is shown.
     ///
     /// # Errors
     /// Why it will not be.

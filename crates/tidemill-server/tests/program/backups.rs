@@ -1,9 +1,9 @@
 //! Backups of a server that goes on, and what comes of them: a directory, a replica; and whom the statements are refused.
 
-use super::Program;
+use super::{LONGEST, Program};
 use harness::client::{Conn, Fault};
 use harness::server::{Server, Setup};
-use harness::step::Outcome;
+use harness::step::{self, Outcome};
 use std::io::Write as _;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,13 @@ fn tidemill() -> Command {
 
 /// Runs the program and gives what it said; `Err` if it ended with another status than was to be expected.
 pub(super) fn run(arguments: &[&str], succeeds: bool) -> Outcome<String> {
-    let out = tidemill().args(arguments).output();
-    let out = out.map_err(|e| e.to_string())?;
-    let said = String::from_utf8_lossy(&out.stderr).into_owned();
-    match out.status.success() == succeeds {
-        true => Ok(said),
-        false => Err(format!("tidemill {arguments:?}: {}\n{said}", out.status)),
+    let said = step::quietly_within(tidemill().args(arguments), LONGEST)?;
+    match said.success == succeeds {
+        true => Ok(said.text),
+        false => Err(format!(
+            "tidemill {arguments:?}: success {}\n{}",
+            said.success, said.text
+        )),
     }
 }
 
@@ -410,6 +411,40 @@ fn a_backup_is_for_those_who_may_and_whole_or_none() -> Outcome<()> {
     if !said.contains("not whole") {
         return Err(format!("a backup without its manifest: {said}"));
     }
+    drop(conn);
+    server.terminate()?;
+    drop(bed.program);
+    Ok(())
+}
+
+/// The log's end is no commit, which nobody has asked to be durable: the binary log reads what is durable, and a backup waits for it.
+#[test]
+fn a_server_that_rests_is_backed_up() -> Outcome<()> {
+    let bed = bed("backup-rest")?;
+    let setup = bed.setup.option("innodb-flush-log-at-trx-commit=1");
+    let server = setup.start()?;
+    let mut conn = server.connect()?;
+    let c = &mut *conn;
+    fill(c)?;
+    let address = format!("--server={}", setup.socket.display());
+    ask(
+        c,
+        "INSERT INTO b.t SELECT a.id * 200 + b.id, 0, REPEAT('x', 50) FROM b.c a, b.c b",
+    )?;
+    let to = format!("--to={}", text(&bed.folder.join("slow")));
+    let slow = std::thread::spawn(move || run(&["backup", &address, &to, "--throttle=2"], true));
+    let copies =
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'BACKUP SERVER%'";
+    while !slow.is_finished() && number(c, copies)? == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    for sql in ["BEGIN", "UPDATE b.c SET v = 'x'", "ROLLBACK"] {
+        ask(c, sql)?;
+    }
+    if slow.is_finished() {
+        return Err("nothing was written beside the backup".to_owned());
+    }
+    slow.join().map_err(|_| "the backup panicked")??;
     drop(conn);
     server.terminate()?;
     drop(bed.program);

@@ -14,6 +14,10 @@ use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
 use std::path::Path;
+use std::time::Duration;
+
+/// What a command may take here, each of which has little to do.
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// A server program, and the folder that goes when the test ends.
 struct Program {

@@ -1,10 +1,10 @@
 //! `backup`, `replica`, `promote` and `rejoin` over TLS: servers that demand it, authorities that are not theirs, certificates that a client shows.
 
-use super::Program;
+use super::{LONGEST, Program};
 use harness::client::Conn;
 use harness::scratch::Scratch;
 use harness::server::Setup;
-use harness::step::Outcome;
+use harness::step::{self, Outcome};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -12,18 +12,16 @@ use std::time::{Duration, Instant};
 /// Runs the program; it must succeed where no word is named that it has to say.
 fn run(arguments: &[String], refused: Option<&str>) -> Outcome<()> {
     let mut tidemill = Command::new(env!("CARGO_BIN_EXE_tidemill"));
-    let out = tidemill.args(arguments).output();
-    let out = out.map_err(|e| e.to_string())?;
-    let said = String::from_utf8_lossy(&out.stderr) + String::from_utf8_lossy(&out.stdout);
+    let said = step::quietly_within(tidemill.args(arguments), LONGEST)?;
     let right = match refused {
-        None => out.status.success(),
-        Some(word) => !out.status.success() && said.contains(word),
+        None => said.success,
+        Some(word) => !said.success && said.text.contains(word),
     };
     match right {
         true => Ok(()),
         false => Err(format!(
-            "{arguments:?}: {}, not {refused:?}\n{said}",
-            out.status
+            "{arguments:?}: success {}, not {refused:?}\n{}",
+            said.success, said.text
         )),
     }
 }
