@@ -33,9 +33,9 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("reverse", 1, 1, like_first, reverse),
     def("left", 2, 2, infer_left, left),
     def("right", 2, 2, infer_left, right),
-    def("substring", 2, 3, like_first, substring),
-    def("substr", 2, 3, like_first, substring),
-    def("mid", 3, 3, like_first, substring),
+    def("substring", 2, 3, infer_substring, substring),
+    def("substr", 2, 3, infer_substring, substring),
+    def("mid", 3, 3, infer_substring, substring),
     def("substring_index", 3, 3, infer_pair, substring_index),
     def("locate", 2, 3, infer_find, locate),
     def("position", 2, 2, infer_find, locate),
@@ -158,6 +158,34 @@ fn right(a: Args<'_>) -> Out<'_> {
     let from = cs.offset_of_char(&t, chars.saturating_sub(n));
     let end = t.len();
     Ok(slice(t, from, end))
+}
+
+/// What is known of the place and the length says how long it is at most.
+fn infer_substring(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    let nullable = args.iter().any(|a| a.ty.nullable);
+    let mut chars = u64::from(args[0].ty.chars());
+    let known = |n: usize| match args.get(n)?.as_const()? {
+        Val::Int(n) => Some(*n),
+        _ => None,
+    };
+    match known(1) {
+        // From the end, where a text that is shorter has nothing.
+        Some(from @ ..0) => {
+            chars = if from.unsigned_abs() > chars {
+                0
+            } else {
+                from.unsigned_abs()
+            }
+        }
+        Some(0) => chars = 0,
+        Some(from) => chars = chars.saturating_sub(from as u64 - 1),
+        None => {}
+    }
+    if let Some(len) = known(2) {
+        chars = chars.min(u64::try_from(len).unwrap_or(0));
+    }
+    let c = cx.unify(args.iter_mut().take(1), false)?;
+    Ok(text_type(c, chars, nullable))
 }
 
 fn substring(a: Args<'_>) -> Out<'_> {
