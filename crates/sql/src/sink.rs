@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use types::datatype::field_flags;
 use types::error::codes;
-use types::{CollationId, DataType, SqlError, Value, ValueRef};
+use types::{CollationId, DataType, LobSize, SqlError, Value, ValueRef};
 
 /// What a client is told about a result column.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,7 +36,12 @@ pub struct ColumnMeta {
     pub decimals: u8,
     /// Collation of character values, `binary` for everything else.
     pub collation: CollationId,
+    /// A function gives it: see [`ColumnMeta::column_type`].
+    pub of_function: bool,
 }
+
+/// Characters of a function's result beyond which a table made of it has a TEXT (MySQL's CONVERT_IF_BIGGER_TO_BLOB).
+const LONGEST_VARCHAR: u32 = 512;
 
 impl ColumnMeta {
     /// A column that comes from no table.
@@ -53,6 +58,22 @@ impl ColumnMeta {
             decimals: ty.decimals(),
             collation: ty.collation(),
             ty,
+            of_function: false,
+        }
+    }
+
+    /// The type of a table's column that is made of it. What a function gives of more than 512 characters is a TEXT or BLOB there; a column
+    /// stays what it is.
+    pub fn column_type(&self) -> DataType {
+        let long = |chars: u32| self.of_function && chars > LONGEST_VARCHAR;
+        match self.ty {
+            DataType::Null => DataType::Binary(0),
+            DataType::VarChar { chars, collation } if long(chars) => DataType::Text {
+                size: LobSize::for_bytes(u64::from(chars) * collation.charset().max_len() as u64),
+                collation,
+            },
+            DataType::VarBinary(n) if long(n) => DataType::Blob(LobSize::for_bytes(u64::from(n))),
+            _ => self.ty.clone(),
         }
     }
 }

@@ -142,8 +142,8 @@ fn infer(func: AggregateFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<Exp
             } else {
                 c.collation
             };
-            let width = collation.charset().max_len() as u64;
-            let chars = (cx.vars.hot().group_concat_max_len / width).min(u64::from(u32::MAX));
+            // As many as fit if each takes one byte, the least in any character set here; the bytes are limited where the text is made.
+            let chars = cx.vars.hot().group_concat_max_len.min(u64::from(u32::MAX));
             ExprType::text(chars as u32, collation, Coercibility::Implicit, true)
         }
         AggregateFunc::JsonArrayAgg | AggregateFunc::JsonObjectAgg => {

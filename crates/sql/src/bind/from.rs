@@ -450,6 +450,7 @@ impl StatementBinder<'_> {
                 name,
                 ty,
                 data_type: o.ty,
+                of_function: o.of_function,
             });
         }
         if plan.lowest != u16::MAX {

@@ -1,6 +1,9 @@
 //! What clients are told about result columns.
 
 use engine::{ColumnDefault, IndexKind, Table};
+use sql_expr::agg::AggSpec;
+use sql_expr::{Expr, Node};
+use sql_parser::ast::AggregateFunc;
 use types::datatype::field_flags as flags;
 
 use super::names::Names;
@@ -10,19 +13,33 @@ use super::source::TableSource;
 use crate::sink::ColumnMeta;
 
 /// The description of a select item.
-pub(crate) fn column(item: &Item<'_>, names: &Names<'_>) -> ColumnMeta {
+pub(crate) fn column(item: &Item<'_>, names: &Names<'_>, aggregates: &[AggSpec]) -> ColumnMeta {
     let origin = item
         .expr
         .as_column()
         .and_then(|c| Some((names.tables.iter().find(|t| t.slot == c.slot)?, c.ordinal)));
     match origin {
         Some((t, i)) => stored(t, usize::from(i), &item.name),
-        None => ColumnMeta::computed(
-            &item.name,
-            item.expr.ty.to_data_type(),
-            item.expr.ty.nullable,
-        ),
+        None => ColumnMeta {
+            of_function: !is_of_a_column(&item.expr, aggregates),
+            ..ColumnMeta::computed(
+                &item.name,
+                item.expr.ty.to_data_type(),
+                item.expr.ty.nullable,
+            )
+        },
     }
+}
+
+/// Whether a table made of it has the column that it reads: MIN and MAX of a column are that.
+fn is_of_a_column(e: &Expr, aggregates: &[AggSpec]) -> bool {
+    let Node::Aggregate(at) = e.node else {
+        return e.as_column().is_some();
+    };
+    let least = |spec: &&AggSpec| matches!(spec.func, AggregateFunc::Min | AggregateFunc::Max);
+    let spec = aggregates.get(at as usize).filter(least);
+    spec.and_then(|s| s.args.first())
+        .is_some_and(|a| a.as_column().is_some())
 }
 
 fn stored(t: &FromTable, i: usize, name: &str) -> ColumnMeta {
@@ -46,6 +63,7 @@ fn stored(t: &FromTable, i: usize, name: &str) -> ColumnMeta {
         decimals: ty.decimals(),
         collation: ty.collation(),
         ty,
+        of_function: t.derived.get(i).is_some_and(|d| d.of_function),
     }
 }
 

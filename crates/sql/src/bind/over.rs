@@ -64,6 +64,7 @@ impl StatementBinder<'_> {
             name: "".into(),
             ty: e.ty,
             data_type: e.ty.to_data_type(),
+            of_function: false,
         };
         let names = Names {
             tables: vec![FromTable::unnamed(slot, read.iter().map(column).collect())],

@@ -214,7 +214,7 @@ impl StatementBinder<'_> {
         let mut lowest = first.lowest;
         let mut arms = Vec::with_capacity(s.rest.len());
         for term in &s.rest {
-            let (query, _) = self.operand(&term.body, parent)?;
+            let (query, theirs) = self.operand(&term.body, parent)?;
             if query.types.len() != types.len() {
                 return Err(SqlError::new(
                     codes::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
@@ -223,6 +223,9 @@ impl StatementBinder<'_> {
             }
             for (t, o) in types.iter_mut().zip(&query.types) {
                 *t = infer::common(&[t, o], self.ctx.cx.collation, "UNION")?;
+            }
+            for (c, other) in columns.iter_mut().zip(&theirs) {
+                c.of_function |= other.of_function;
             }
             lowest = lowest.min(query.lowest);
             arms.push(SetArm {
@@ -236,7 +239,10 @@ impl StatementBinder<'_> {
             self.coerce(&mut a.query, &types);
         }
         for (c, t) in columns.iter_mut().zip(&types) {
-            *c = ColumnMeta::computed(&c.name, t.to_data_type(), t.nullable);
+            *c = ColumnMeta {
+                of_function: c.of_function,
+                ..ColumnMeta::computed(&c.name, t.to_data_type(), t.nullable)
+            };
         }
         let plan = BoundQuery {
             body: Body::Set(Box::new(first), arms),
@@ -303,8 +309,9 @@ impl StatementBinder<'_> {
         let columns = types
             .iter()
             .enumerate()
-            .map(|(i, t)| {
-                ColumnMeta::computed(&format!("column_{i}"), t.to_data_type(), t.nullable)
+            .map(|(i, t)| ColumnMeta {
+                of_function: true,
+                ..ColumnMeta::computed(&format!("column_{i}"), t.to_data_type(), t.nullable)
             })
             .collect();
         let mut plan = BoundQuery {
@@ -461,6 +468,7 @@ fn output_names<'s>(
         name: c.name.as_str().into(),
         ty: *t,
         data_type: c.ty.clone(),
+        of_function: c.of_function,
     };
     Names {
         tables: vec![FromTable::unnamed(

@@ -37,6 +37,8 @@ pub(crate) struct DerivedColumn {
     pub ty: ExprType,
     /// The type shown to clients, with the members of ENUM and SET.
     pub data_type: DataType,
+    /// As [`crate::sink::ColumnMeta::of_function`].
+    pub of_function: bool,
 }
 
 /// A table of FROM, as names see it.

@@ -105,7 +105,8 @@ impl StatementBinder<'_> {
         };
         b.aggregates.append(&mut b.names.from_below.borrow_mut());
         let items = std::mem::take(&mut b.names.items);
-        let columns: Vec<ColumnMeta> = items.iter().map(|i| meta::column(i, &b.names)).collect();
+        let column = |i| meta::column(i, &b.names, &b.aggregates);
+        let columns: Vec<ColumnMeta> = items.iter().map(column).collect();
         let mut output: Vec<Expr> = items.into_iter().map(|i| i.expr).collect();
         if let Some(more) = more.filter(|_| !grouped && !s.options.distinct) {
             output.append(&mut more(&b.names)?);

@@ -28,10 +28,7 @@ pub(crate) fn view_columns(
     let columns = columns.into_iter().enumerate();
     Ok(columns
         .map(|(i, c)| {
-            let ty = match c.ty {
-                DataType::Null => DataType::Binary(0),
-                ty => ty,
-            };
+            let ty = c.column_type();
             ColumnDef {
                 default: match origin(&query, i) {
                     Some(base) if base.auto_increment => zero(&ty),

@@ -448,6 +448,7 @@ fn materialize(
     let column = |ty: &ExprType| DerivedColumn {
         name: "".into(),
         ty: *ty,
+        of_function: false,
         data_type: ty.to_data_type(),
     };
     let mut t = FromTable::unnamed(slot, query.types.iter().map(column).collect());

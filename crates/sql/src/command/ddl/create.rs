@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{ColumnDef, ColumnDefault, IndexKind, TableDef, UNFINISHED};
 use types::error::codes;
-use types::{CollationId, DataType, Level, SqlError, Warning};
+use types::{CollationId, Level, SqlError, Warning};
 
 use crate::command::planned::REPLANS;
 use crate::context::Session;
@@ -297,10 +297,7 @@ fn query_columns(s: &mut Session, plan: &Plan) -> Result<Vec<ColumnDef>, SqlErro
         if keys::column_index(&out, &c.name).is_some() {
             return Err(SqlError::dup_column(&c.name));
         }
-        let ty = match &c.ty {
-            DataType::Null => DataType::Binary(0),
-            t => t.clone(),
-        };
+        let ty = c.column_type();
         let was = copied(s, c);
         let comment = was.as_ref().map(|w| w.comment.clone());
         let was = was.filter(|w| !w.auto_increment && w.generated.is_none());
