@@ -133,6 +133,7 @@ impl Insert<'_> {
             return Ok(());
         }
         let place = (self.line, left);
+        let before = self.numbers.place();
         let number = self
             .numbers
             .fill(&mut row, &self.rows, place, env.session, env.cx)?;
@@ -160,8 +161,12 @@ impl Insert<'_> {
                 .writer
                 .insert_row(env.session, row.values, was.as_deref(), env.cx);
             let (index, key) = match inserted.await? {
-                None => return Ok(()),
+                None => {
+                    self.numbers.take_back(before, &number);
+                    return Ok(());
+                }
                 Some(Inserted::Done) => {
+                    self.numbers.written(&number, env.session);
                     self.tally.inserted(replaced, generated);
                     return Ok(());
                 }
@@ -183,7 +188,10 @@ impl Insert<'_> {
                     self.tally.inserted(replaced, None);
                     return Ok(());
                 }
-                InTheWay::Stays => return Ok(()),
+                InTheWay::Stays => {
+                    self.numbers.take_back(before, &number);
+                    return Ok(());
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use engine::Session;
 use types::{DataType, SqlError, Value, ValueRef};
 
 use super::new_row::NewRows;
-use crate::plan::InsertPlan;
+use crate::plan::{InsertPlan, InsertRows};
 use sql_expr::EvalCtx;
 use sql_expr::vars::SqlMode;
 
@@ -28,6 +28,8 @@ pub(super) struct Numbers<'p> {
     zero_is_a_value: bool,
     /// Reserved values: the next one and how many there are.
     reserved: (u64, u64),
+    /// How many are reserved first; 0: as many as there are rows to come.
+    first: u64,
     /// Distance of values and their remainder.
     step: (u64, u64),
     /// SET insert_id said where they begin.
@@ -44,6 +46,11 @@ impl<'p> Numbers<'p> {
             zero_is_a_value: cx.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO),
             // What SET insert_id says is as good as reserved.
             reserved: (first, if first == 0 { 0 } else { u64::MAX }),
+            // As MySQL does where it knows how many rows there are, whether they need one or not.
+            first: match &plan.source {
+                InsertRows::Values(rows) => rows.len() as u64,
+                InsertRows::Query(_) => 0,
+            },
             step: (
                 hot.auto_increment_increment.max(1),
                 hot.auto_increment_offset,
@@ -78,7 +85,9 @@ impl<'p> Numbers<'p> {
             let Some(v) = v.filter(|v| *v > 0) else {
                 return Ok(Number::None);
             };
-            s.observe_auto_increment(&self.plan.table, v);
+            if !self.may_stay_out() {
+                s.observe_auto_increment(&self.plan.table, v);
+            }
             self.pass(v);
             return Ok(Number::Given(v));
         }
@@ -95,6 +104,36 @@ impl<'p> Numbers<'p> {
             _ => Value::Int(v as i64),
         };
         Ok(Number::Generated(v))
+    }
+
+    /// Whether a row may be passed over, and the statement goes on.
+    fn may_stay_out(&self) -> bool {
+        self.plan.ignore || !self.plan.on_duplicate.is_empty()
+    }
+
+    /// Where the row before left the numbers, for [`take_back`](Self::take_back).
+    pub fn place(&self) -> (u64, u64) {
+        self.reserved
+    }
+
+    /// The row with this number is there now.
+    pub fn written(&self, number: &Number, s: &Session) {
+        if let Number::Given(v) = number
+            && self.may_stay_out()
+        {
+            s.observe_auto_increment(&self.plan.table, *v);
+        }
+    }
+
+    /// The row with this number was not inserted: the next one has the numbers that it had (`handler::restore_auto_increment` in MySQL). What
+    /// was logged as a statement elsewhere comes out the same only so.
+    pub fn take_back(&mut self, before: (u64, u64), number: &Number) {
+        match number {
+            Number::None => {}
+            Number::Generated(v) => self.reserved = (*v, self.reserved.1.saturating_add(1)),
+            Number::Given(_) if before.1 > 0 => self.reserved = before,
+            Number::Given(_) => {}
+        }
     }
 
     /// A value was given: what is reserved goes on above it, as in MySQL.
@@ -119,7 +158,8 @@ impl<'p> Numbers<'p> {
     fn next(&mut self, rows_left: u64, s: &mut Session) -> Result<u64, SqlError> {
         let (step, offset) = self.step;
         if self.reserved.1 == 0 {
-            let mut rows = rows_left.clamp(1, AT_ONCE);
+            let rows = rows_left.max(std::mem::take(&mut self.first));
+            let mut rows = rows.clamp(1, AT_ONCE);
             let mut reserve = |rows: u64| {
                 let count = rows.saturating_mul(step);
                 s.auto_increment(&self.plan.table, count)
