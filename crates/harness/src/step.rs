@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// A result whose error is the sentence to show.
@@ -52,22 +52,28 @@ pub fn visibly_within(command: &mut Command, limit: Duration) -> Outcome<()> {
         .process_group(0)
         .spawn()
         .map_err(|e| format!("{line}: {e}"))?;
-    let status = loop {
-        if let Some(status) = child.try_wait().map_err(|e| format!("{line}: {e}"))? {
-            break status;
-        }
-        if begun.elapsed() > limit {
-            let group = format!("-{}", child.id());
-            quietly(Command::new("kill").args(["-KILL", "--", &group]))?;
-            let _ended = child.wait();
-            return Err(format!("{line}: not over after {} s", limit.as_secs()));
-        }
-        std::thread::sleep(Duration::from_millis(50));
+    let ended = ended_within(&mut child, limit).map_err(|e| format!("{line}: {e}"))?;
+    let Some(status) = ended else {
+        let group = format!("-{}", child.id());
+        quietly(Command::new("kill").args(["-KILL", "--", &group]))?;
+        let _ended = child.wait();
+        return Err(format!("{line}: not over after {} s", limit.as_secs()));
     };
     println!("    {:.1} s", begun.elapsed().as_secs_f64());
     match status.success() {
         true => Ok(()),
         false => Err(format!("{line}: {status}")),
+    }
+}
+
+/// How a program ended; `None`: it still runs after `limit`.
+fn ended_within(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        match child.try_wait()? {
+            None if begun.elapsed() <= limit => std::thread::sleep(Duration::from_millis(10)),
+            ended => return Ok(ended),
+        }
     }
 }
 
@@ -95,7 +101,7 @@ pub fn quietly(command: &mut Command) -> Outcome<Output> {
     })
 }
 
-/// As [`quietly`], but ended after `limit`, which is an error.
+/// As [`quietly`], but ended after `limit`, which is an error; the two outputs come as they were written.
 pub fn quietly_within(command: &mut Command, limit: Duration) -> Outcome<Output> {
     let line = shown(command);
     let failed = |e: std::io::Error| format!("{line}: {e}");
@@ -105,23 +111,16 @@ pub fn quietly_within(command: &mut Command, limit: Duration) -> Outcome<Output>
         .stdout(out.try_clone().map_err(failed)?)
         .stderr(out);
     let child = command.spawn();
-    // What was handed over would be held as long as the command can be run again, and what is read would not end.
+    // The command holds the ends for writing that it gave to the program. Reading ends when nobody has one any more.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = child.map_err(failed)?;
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
         said.read_to_end(&mut bytes).map(|_| bytes)
     });
-    let begun = Instant::now();
-    let status = loop {
-        match child.try_wait().map_err(failed)? {
-            Some(status) => break status,
-            None if begun.elapsed() > limit => {
-                child.kill().and_then(|()| child.wait()).map_err(failed)?;
-                return Err(format!("{line}: not over after {} s", limit.as_secs()));
-            }
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
+    let Some(status) = ended_within(&mut child, limit).map_err(failed)? else {
+        child.kill().and_then(|()| child.wait()).map_err(failed)?;
+        return Err(format!("{line}: not over after {} s", limit.as_secs()));
     };
     let read = reader.join().map_err(|_| format!("{line}: not read"))?;
     Ok(Output {

@@ -36,11 +36,11 @@ pub struct ColumnMeta {
     pub decimals: u8,
     /// Collation of character values, `binary` for everything else.
     pub collation: CollationId,
-    /// A function gives it: see [`ColumnMeta::column_type`].
+    /// It is computed (a function, a literal, a subquery), and not the value of a column: see [`ColumnMeta::column_type`].
     pub of_function: bool,
 }
 
-/// Characters of a function's result beyond which a table made of it has a TEXT (MySQL's CONVERT_IF_BIGGER_TO_BLOB).
+/// The longest computed string, in characters, that is a VARCHAR in a table made from the result (MySQL's CONVERT_IF_BIGGER_TO_BLOB).
 const LONGEST_VARCHAR: u32 = 512;
 
 impl ColumnMeta {
@@ -62,8 +62,8 @@ impl ColumnMeta {
         }
     }
 
-    /// The type of a table's column that is made of it. What a function gives of more than 512 characters is a TEXT or BLOB there; a column
-    /// stays what it is.
+    /// The type that the column has in a table made from the result. A computed string of more than 512 characters is a TEXT or BLOB there; the
+    /// value of a column keeps its type.
     pub fn column_type(&self) -> DataType {
         let long = |chars: u32| self.of_function && chars > LONGEST_VARCHAR;
         match self.ty {

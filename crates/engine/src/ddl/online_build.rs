@@ -108,9 +108,7 @@ impl Session {
 
     /// Has the device write what it keeps, as much behind a build: the commit that comes while the table is closed should not have to wait for that.
     pub(super) async fn flush_device_cache(&self) -> Result<(), SqlError> {
-        let log = &self.engine.log;
-        let durable = log.wait_durable(log.end()).await;
-        durable.map_err(|e| error::storage(e, "the log"))
+        self.engine.log_durable(self.engine.log.end()).await
     }
 
     /// A session to read by whose snapshot sees what everybody has committed who has ended by now.

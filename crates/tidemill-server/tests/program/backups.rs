@@ -417,7 +417,7 @@ fn a_backup_is_for_those_who_may_and_whole_or_none() -> Outcome<()> {
     Ok(())
 }
 
-/// The log's end is no commit, which nobody has asked to be durable: the binary log reads what is durable, and a backup waits for it.
+/// A rollback is the last thing in the log, and nobody waits until it is durable. The backup waits for the binary log, which follows what is.
 #[test]
 fn a_server_that_rests_is_backed_up() -> Outcome<()> {
     let bed = bed("backup-rest")?;

@@ -116,7 +116,8 @@ impl<'p> Numbers<'p> {
         self.reserved
     }
 
-    /// The row with this number is there now.
+    /// The row with this number was inserted. As in InnoDB, the table's counter passes a number that came with it only now: somebody who takes the
+    /// next number in between can meet the row.
     pub fn written(&self, number: &Number, s: &Session) {
         if let Number::Given(v) = number
             && self.may_stay_out()
@@ -125,8 +126,8 @@ impl<'p> Numbers<'p> {
         }
     }
 
-    /// The row with this number was not inserted: the next one has the numbers that it had (`handler::restore_auto_increment` in MySQL). What
-    /// was logged as a statement elsewhere comes out the same only so.
+    /// The row with this number was not inserted: its number is the next row's (`handler::restore_auto_increment` in MySQL). A source that logs
+    /// statements names only the first number, so a replica has to count as it did.
     pub fn take_back(&mut self, before: (u64, u64), number: &Number) {
         match number {
             Number::None => {}
