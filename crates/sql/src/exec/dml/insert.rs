@@ -139,9 +139,12 @@ impl Insert<'_> {
             .fill(&mut row, &self.rows, place, env.session, env.cx)?;
         let generated = match number {
             Number::None => None,
-            Number::Generated(id) => Some(id),
+            Number::Generated(id) => {
+                self.tally.has_id(id);
+                Some(id)
+            }
             Number::Given(id) => {
-                self.tally.given(id);
+                self.tally.has_id(id);
                 None
             }
         };

@@ -143,21 +143,32 @@ impl<'p> Numbers<'p> {
         if left == 0 || given < next {
             return;
         }
-        let below = (given - next) / self.step.0;
-        match left.checked_sub(below) {
-            // The last of them that is not above it, and one further.
-            Some(left) if left > 0 => self.go_on(next + below * self.step.0, left),
-            _ => self.reserved = (0, 0),
-        }
+        let above = self.above(given);
+        let passed = (above - next).div_ceil(self.step.0);
+        self.reserved = match left.checked_sub(passed) {
+            Some(left) if left > 0 => (above, left),
+            _ => (0, 0),
+        };
     }
 
-    /// `v` is used, the first of the `left` values that are reserved.
-    fn go_on(&mut self, v: u64, left: u64) {
-        self.reserved = (v.saturating_add(self.step.0), left - 1);
+    /// The first value above `v` that leaves the offset as remainder (`compute_next_insert_id` in MySQL).
+    fn above(&self, v: u64) -> u64 {
+        let next = v.saturating_add(1);
+        next.saturating_add(self.missing(next))
+    }
+
+    /// How far `v` is below a value that leaves the offset as remainder.
+    fn missing(&self, v: u64) -> u64 {
+        let (step, offset) = self.step;
+        if step == 1 {
+            return 0;
+        }
+        let offset = if offset > step { 0 } else { offset };
+        (offset % step + step - v % step) % step
     }
 
     fn next(&mut self, rows_left: u64, s: &mut Session) -> Result<u64, SqlError> {
-        let (step, offset) = self.step;
+        let step = self.step.0;
         if self.reserved.1 == 0 {
             let rows = rows_left.max(std::mem::take(&mut self.first));
             let mut rows = rows.clamp(1, AT_ONCE);
@@ -173,21 +184,14 @@ impl<'p> Numbers<'p> {
                 }
                 first => first?,
             };
-            let first = if step == 1 {
-                first
-            } else {
-                // The next value that leaves the offset as remainder.
-                let offset = if offset > step { 0 } else { offset };
-                first + (offset % step + step - first % step) % step
-            };
-            self.reserved = (first, rows);
+            self.reserved = (first + self.missing(first), rows);
         }
         let (v, left) = self.reserved;
         if v == u64::MAX {
             // As in MySQL, the greatest number of 64 bits may be given and is never made.
             return Err(SqlError::autoinc_exhausted());
         }
-        self.go_on(v, left);
+        self.reserved = (self.above(v), left - 1);
         Ok(v)
     }
 }

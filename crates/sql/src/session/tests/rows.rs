@@ -187,4 +187,26 @@ fn a_client_is_told_the_number_of_the_row_that_was_there() {
     assert_eq!(told(asked), (50, "50".to_owned()));
     let given = told("INSERT INTO t VALUES (60, 8, 1)");
     assert_eq!(given, (60, "50".to_owned()));
+    // Of rows that stay out the number is told where something else was inserted.
+    for (rows, id) in [
+        ("(60, 8, 1)", 0),
+        ("(NULL, 8, 1)", 0),
+        ("(70, 9, 1), (60, 8, 1)", 60),
+        ("(60, 8, 1), (80, 10, 1)", 80),
+    ] {
+        let ignored = told(&format!("INSERT IGNORE INTO t VALUES {rows}"));
+        assert_eq!(ignored, (id, "50".to_owned()), "{rows}");
+    }
+    let same = told("INSERT INTO t VALUES (60, 8, 1) ON DUPLICATE KEY UPDATE n = 1");
+    assert_eq!(same, (0, "50".to_owned()));
+}
+
+#[test]
+fn numbers_go_on_in_steps_behind_one_that_was_set() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY)");
+    c.run("SET auto_increment_increment = 10, auto_increment_offset = 2, insert_id = 5");
+    c.run("INSERT INTO t VALUES (NULL), (NULL), (40), (NULL), (52), (NULL)");
+    let all = c.one("SELECT GROUP_CONCAT(id ORDER BY id) FROM t");
+    assert_eq!(all, "5,12,40,42,52,62");
 }

@@ -22,8 +22,8 @@ pub(crate) struct Tally {
     not_admitted: u64,
     /// The first generated AUTO_INCREMENT value of a row that was inserted.
     first_id: Option<u64>,
-    /// The last row's AUTO_INCREMENT value where it was given.
-    given_id: u64,
+    /// The last row's AUTO_INCREMENT value, also of one that stayed out.
+    last_id: u64,
 }
 
 impl Tally {
@@ -84,15 +84,21 @@ impl Tally {
                 self.affected += 2;
                 self.duplicates += 1;
                 self.copied += 1;
-                self.given_id = id;
+                self.last_id = id;
             }
             Change::Absent | Change::Refused => {}
         }
     }
 
-    /// A row came with its AUTO_INCREMENT value.
-    pub fn given(&mut self, id: u64) {
-        self.given_id = id;
+    /// A row has this AUTO_INCREMENT value, whether it came with it or not.
+    pub fn has_id(&mut self, id: u64) {
+        self.last_id = id;
+    }
+
+    /// What the client is told (`mysql_insert_id()`): the first value that was made, or else the last row's, if the statement has left any.
+    fn told_id(&self) -> u64 {
+        let last = if self.copied > 0 { self.last_id } else { 0 };
+        self.first_id.unwrap_or(last)
     }
 
     /// The end of an UPDATE.
@@ -132,7 +138,7 @@ impl Tally {
     pub fn of_one_row(&self) -> Done {
         Done {
             affected: self.affected,
-            last_insert_id: self.first_id.unwrap_or(self.given_id),
+            last_insert_id: self.told_id(),
             generated_id: self.first_id,
             ..Done::default()
         }
