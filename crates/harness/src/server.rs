@@ -97,7 +97,7 @@ impl Setup {
     /// The data directory that a server of this kind has left below `dir`.
     pub fn over(kind: Kind, dir: &Path) -> Outcome<Setup> {
         let program = match kind {
-            Kind::Tidemill => workspace::release_server()?,
+            Kind::Tidemill => workspace::server()?,
             Kind::MariaDb => mariadbd()?,
         };
         Setup::of(kind, program, dir)

@@ -1,8 +1,9 @@
-//! Where things are: the workspace, the target directory, the release server.
+//! Where things are: the workspace, the target directory, the server's program.
 
 use crate::step::{self, Outcome};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The root of the workspace.
 pub fn root() -> PathBuf {
@@ -34,18 +35,41 @@ pub fn target_dir() -> Outcome<PathBuf> {
         .ok_or_else(|| "cargo metadata names no target_directory".to_owned())
 }
 
-/// Builds the server with the release profile and returns its path.
-pub fn release_server() -> Outcome<PathBuf> {
+/// The server that this program drives: built once, by whichever of the functions below comes first.
+static SERVER: OnceLock<PathBuf> = OnceLock::new();
+
+/// The server's program: the one that [`quick_server`] has built, or else one of the release profile.
+///
+/// # Errors
+/// It cannot be built.
+pub fn server() -> Outcome<PathBuf> {
+    built(&["--release"], "release")
+}
+
+/// Builds the server without what takes the release profile its last minutes (`[profile.quick]`), and makes it what
+/// [`server`] gives from now on: for tests, which want the same program sooner.
+///
+/// # Errors
+/// It cannot be built.
+pub fn quick_server() -> Outcome<PathBuf> {
+    built(&["--profile", "quick"], "quick")
+}
+
+/// The server that was built before or is given by `TIDEMILL_SERVER`, or one that is built with these arguments.
+fn built(profile: &[&str], folder: &str) -> Outcome<PathBuf> {
     if let Some(given) = std::env::var_os("TIDEMILL_SERVER") {
         return Ok(PathBuf::from(given));
     }
-    step::visibly(cargo().args(["build", "--release", "--package", "tidemill-server"]))?;
-    let program = target_dir()?.join("release").join("tidemill");
-    if program.is_file() {
-        Ok(program)
-    } else {
-        Err(format!("the build left no {}", program.display()))
+    if let Some(program) = SERVER.get() {
+        return Ok(program.clone());
     }
+    let arguments = [profile, &["--package", "tidemill-server"]].concat();
+    step::visibly(cargo().arg("build").args(arguments))?;
+    let program = target_dir()?.join(folder).join("tidemill");
+    if !program.is_file() {
+        return Err(format!("the build left no {}", program.display()));
+    }
+    Ok(SERVER.get_or_init(|| program).clone())
 }
 
 /// Builds a server that counts nothing, and returns its path: what statistics cost is the difference to it.

@@ -322,7 +322,7 @@ fn one(
 }
 
 fn tidemill(words: &[String]) -> Outcome<(bool, String)> {
-    let program = harness::workspace::release_server()?;
+    let program = harness::workspace::server()?;
     let mut command = Command::new(program);
     command.args(words).env("TIDEMILL_PASSWORD", PASSWORD);
     command.env("TIDEMILL_REPLICATION_PASSWORD", PASSWORD);

@@ -135,7 +135,7 @@ pub fn short(seed: u64) -> Outcome<()> {
 
 fn run(plan: &Plan) -> Outcome<()> {
     step::announce(&format!("damaged files, --seed {}", plan.seed));
-    let program = workspace::release_server()?;
+    let program = workspace::server()?;
     let mut scratch = Scratch::in_memory("damage", 1 << 30)?;
     let mut series = Series {
         plan,
