@@ -289,6 +289,16 @@ pub const REPLICA: &[(&str, &str, &str)] = &[
         "commits_are_seen_in_the_sources_order",
     ),
     (
+        "replica-claims-no-name",
+        "channels",
+        "what_comes_over_two_channels_is_applied_once",
+    ),
+    (
+        "replica-knows-no-names",
+        "channels",
+        "what_was_applied_is_left_out_when_it_comes_again",
+    ),
+    (
         "replica-definition-beside-others",
         "parallel",
         "definitions_are_beside_nothing",

@@ -57,8 +57,8 @@ pub use schema::{
     Table, TableDef, TableOptions, TableSizes, column_key, generated_number,
 };
 pub use session::{
-    ChangedRow, Committing, Inserted, Isolation, KeyBound, LockWait, Mark, ReadMode, RowBatch,
-    Scan, ScanSpec, Session, Updated, Written,
+    ChangedRow, CommitOrder, Committing, Inserted, Isolation, KeyBound, LockWait, Mark, ReadMode,
+    RowBatch, Scan, ScanSpec, Session, Updated, Written,
 };
 pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};

@@ -6,7 +6,7 @@
 //!
 //! Must never do: keep a table whose session is gone.
 
-use crate::lock::AUTO_INC;
+use crate::lock::is_reserved;
 use crate::schema::Table;
 use base::lock::Mutex;
 use base::{Lsn, SpaceId};
@@ -54,7 +54,7 @@ impl UnnamedTables {
         loop {
             let id = SpaceId::FIRST_TEMPORARY.0 | s.given;
             s.given = (s.given + 1) & !SpaceId::FIRST_TEMPORARY.0;
-            if id != AUTO_INC && !s.used.contains(&id) {
+            if !is_reserved(id) && !s.used.contains(&id) {
                 return id;
             }
         }

@@ -16,7 +16,7 @@ use sql::binary_log::{
 use std::sync::Arc;
 use types::SqlError;
 use types::error::codes;
-use types::gtid::GtidSet;
+use types::gtid::{Gtid, GtidSet};
 use wire::binlog::frame::{Checksum, Event};
 use wire::binlog::header::kind;
 
@@ -144,6 +144,10 @@ impl sql::binary_log::BinaryLog for ServerLog {
 
     fn executed(&self) -> GtidSet {
         self.log.feed().with(|v| v.executed.clone())
+    }
+
+    fn has_executed(&self, gtid: Gtid) -> bool {
+        self.log.feed().with(|v| v.executed.has(gtid))
     }
 
     fn purged(&self) -> GtidSet {

@@ -453,7 +453,7 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn there_is_one_channel_and_it_has_no_name() {
+fn a_channel_that_is_not_there_is_refused() {
     let (_engine, instance) = server(&Arc::new(MemDisk::default()));
     let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
     run(
@@ -462,22 +462,11 @@ fn there_is_one_channel_and_it_has_no_name() {
     );
     let long = "x".repeat(65);
     let invalid = "Couldn't create channel: Channel name is either invalid or too long.";
-    let many = "Maximum number of replication channels allowed exceeded.";
     let none = "Replica channel 'x' does not exist.";
     let unknown = "Replica is not configured or failed to initialize properly.";
     for (sql, code, message) in [
         (
-            "CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'a' FOR CHANNEL 'x'",
-            3080,
-            many,
-        ),
-        (
-            "CHANGE MASTER TO MASTER_HOST = 'a' FOR CHANNEL 'x'",
-            3080,
-            many,
-        ),
-        (
-            &format!("CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'a' FOR CHANNEL '{long}'"),
+            format!("CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'a' FOR CHANNEL '{long}'").as_str(),
             3076,
             invalid,
         ),

@@ -285,10 +285,10 @@ pub enum Special {
     Variable(VarId),
     /// WAIT_FOR_EXECUTED_GTID_SET(set, seconds): answer 0, or 1 for a timeout.
     WaitForGtids(GtidSet, f64),
-    /// WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS(set, seconds): answer 0 or more, -1 for a timeout, NULL where nothing is being applied.
-    WaitForApplied(GtidSet, f64),
-    /// SOURCE_POS_WAIT(file, position, seconds): answer how often it was woken, -1 for a timeout, NULL where nothing is being applied.
-    WaitForPlace(String, u64, f64),
+    /// WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS(set, seconds, channel): answer 0 or more, -1 for a timeout, NULL where nothing is being applied.
+    WaitForApplied(GtidSet, f64, Option<String>),
+    /// SOURCE_POS_WAIT(file, position, seconds, channel): answer how often it was woken, -1 for a timeout, NULL where nothing is being applied.
+    WaitForPlace(String, u64, f64, Option<String>),
 }
 
 #[derive(Debug, Default)]

@@ -4,11 +4,13 @@
 //! Must never do: judge a table.
 
 use crate::ast::{FilterKind, FilterValue, ReplicationFilter};
+use std::collections::BTreeMap;
 
 /// The values of the server's options.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilterRules {
-    filters: Vec<ReplicationFilter>,
+    /// By channel; empty: for all that have none of their own.
+    filters: BTreeMap<String, Vec<ReplicationFilter>>,
 }
 
 impl FilterRules {
@@ -21,10 +23,12 @@ impl FilterRules {
         let Some(kind) = FilterKind::ALL.into_iter().find(known) else {
             return Err(format!("{option}: there is no such filter"));
         };
-        let value = value_of(kind, of_channel(value)?)?;
-        match self.filters.iter_mut().find(|f| f.kind == kind) {
+        let (channel, value) = of_channel(value);
+        let value = value_of(kind, value)?;
+        let filters = self.filters.entry(channel.to_lowercase()).or_default();
+        match filters.iter_mut().find(|f| f.kind == kind) {
             Some(f) => f.values.push(value),
-            None => self.filters.push(ReplicationFilter {
+            None => filters.push(ReplicationFilter {
                 kind,
                 values: vec![value],
             }),
@@ -32,20 +36,15 @@ impl FilterRules {
         Ok(())
     }
 
-    /// The filters that they are.
-    pub fn filters(&self) -> &[ReplicationFilter] {
-        &self.filters
+    /// Those for a channel alone; without a name: for all.
+    pub fn filters(&self, channel: &str) -> &[ReplicationFilter] {
+        self.filters.get(channel).map_or(&[], Vec::as_slice)
     }
 }
 
-/// `[channel:]value`: there is one channel, and it has no name.
-fn of_channel(value: &str) -> Result<&str, String> {
-    match value.split_once(':') {
-        None | Some(("", _)) => Ok(value.trim_start_matches(':')),
-        Some((channel, _)) => Err(format!(
-            "{value}: there is one replication channel, whose name is empty, and none named '{channel}'"
-        )),
-    }
+/// `[channel:]value`.
+fn of_channel(value: &str) -> (&str, &str) {
+    value.split_once(':').unwrap_or(("", value))
 }
 
 fn value_of(kind: FilterKind, value: &str) -> Result<FilterValue, String> {
@@ -92,14 +91,17 @@ mod tests {
             ("replicate_ignore_table", "a.b.c"),
             ("replicate_wild_do_table", "a%.b\\_"),
             ("replicate_rewrite_db", " a -> b "),
+            ("replicate_do_db", "X:a"),
+            ("replicate_do_db", "x:b:c"),
         ] {
             rules.add(option, value).unwrap();
         }
         let database = |name: &str| FilterValue::Database(name.into());
-        let of = |kind| {
-            let found = rules.filters().iter().find(|f| f.kind == kind);
+        let of_channel = |channel: &str, kind| {
+            let found = rules.filters(channel).iter().find(|f| f.kind == kind);
             found.map(|f| f.values.clone()).unwrap_or_default()
         };
+        let of = |kind| of_channel("", kind);
         // Two of them: a comma belongs to the first one's name.
         assert_eq!(of(FilterKind::DoDb), [database("a,b"), database("c")]);
         assert_eq!(
@@ -115,6 +117,11 @@ mod tests {
             [FilterValue::Rewrite("a".into(), "b".into())]
         );
         assert!(of(FilterKind::IgnoreDb).is_empty());
+        assert_eq!(
+            of_channel("x", FilterKind::DoDb),
+            [database("a"), database("b:c")]
+        );
+        assert!(of_channel("y", FilterKind::DoDb).is_empty());
         for (option, value) in [
             ("replicate_do_table", "t"),
             ("replicate_wild_ignore_table", "t%"),
@@ -122,7 +129,7 @@ mod tests {
             ("replicate_rewrite_db", "->b"),
             ("replicate_rewrite_db", "a->"),
             ("replicate_do_db", ""),
-            ("replicate_do_db", "x:a"),
+            ("replicate_do_db", "x:"),
             ("replicate_nothing", "a"),
         ] {
             assert!(

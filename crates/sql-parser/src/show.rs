@@ -317,10 +317,11 @@ impl Parser<'_> {
         })
     }
 
-    /// `FOR CHANNEL c`, or nothing.
+    /// `FOR CHANNEL c`, or nothing. The names of channels have no case, and are shown in small letters.
     pub fn for_channel(&mut self) -> R<Option<Name>> {
         if self.eat2(Kw::FOR, Kw::CHANNEL) {
-            return self.ident_or_text().map(Some);
+            let name = self.ident_or_text()?;
+            return Ok(Some(name.to_lowercase().into()));
         }
         Ok(None)
     }

@@ -8,7 +8,7 @@ use std::pin::Pin;
 
 use base::Lsn;
 use types::SqlError;
-use types::gtid::GtidSet;
+use types::gtid::{Gtid, GtidSet};
 
 /// What is waited for.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, SqlError>> + Send + 'a>>;
@@ -123,6 +123,8 @@ pub trait BinaryLog: Send + Sync {
     fn files(&self) -> Vec<(String, u64)>;
     /// All transactions.
     fn executed(&self) -> GtidSet;
+    /// Whether this one is among them.
+    fn has_executed(&self, gtid: Gtid) -> bool;
     /// Those that are in no file any more.
     fn purged(&self) -> GtidSet;
     /// Whether something was committed that is not shown yet.

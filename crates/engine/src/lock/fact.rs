@@ -7,6 +7,14 @@ use std::sync::Arc;
 /// The number under which tables' AUTO-INC locks stand; the key is the table's number, the highest byte first.
 pub const AUTO_INC: u32 = u32::MAX;
 
+/// The number under which stand the names that transactions are given from outside (`Session::lock_name`).
+pub const TRANSACTION_NAME: u32 = u32::MAX - 1;
+
+/// Whether the number is of none of the indexes that there may be.
+pub const fn is_reserved(index: u32) -> bool {
+    index >= TRANSACTION_NAME
+}
+
 /// What of an index is locked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Locked {

@@ -21,7 +21,7 @@
 //!
 //! What never happens here: nothing blocks (a conflict is a value, waiting is a future), nobody is woken who cannot go
 //! on, no lock is named by a page or slot, and no page is touched. Latch order: page latch, then a range shard, then a
-//! queue shard or the order's mutex, then an owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is
+//! queue shard or the orders' mutex, then an owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is
 //! never taken under a page latch.
 
 pub mod budget;
@@ -47,10 +47,11 @@ pub mod wait;
 mod tests;
 
 pub use fact::{
-    AUTO_INC, Afterwards, Deadlock, DeadlockListener, DeadlockMember, LockFact, LockListing, Locked,
+    AUTO_INC, Afterwards, Deadlock, DeadlockListener, DeadlockMember, LockFact, LockListing,
+    Locked, TRANSACTION_NAME, is_reserved,
 };
 pub use queue::Mode;
 pub use request::{Acquired, Hold, OnConflict, Request};
 pub use span::Span;
 pub use table::LockTable;
-pub use wait::{LockWait, WaitEnd};
+pub use wait::{CommitTurn, LockWait, WaitEnd};

@@ -1,5 +1,6 @@
 //! An order in which transactions are to be committed, given from outside: a replica's, which commits what its source has committed in the
-//! same order, and applies several of them at once. Each has a number; the one whose turn it is commits and passes the turn on.
+//! same order, and applies several of them at once. Each has a number; the one whose turn it is commits and passes the turn on. There may be several
+//! orders beside each other, as a replica may have several sources: a turn is of one of them.
 //!
 //! Whoever waits for his turn waits for all before him: to the search for deadlocks that is a wait as any other. A later one that has a lock which an
 //! earlier one wants is found in the moment in which the circle closes, and it is always the later one that has to give way.
@@ -8,14 +9,14 @@
 //!
 //! Must never do: touch a row's queue, or know what a session is.
 
-use super::wait::WaitCell;
+use super::wait::{CommitTurn, WaitCell};
 use base::TxnId;
 use base::lock::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Who stands in it.
+/// Who stands in an order.
 #[derive(Default)]
 pub(super) struct Standing {
     /// Whose turn it is.
@@ -25,17 +26,36 @@ pub(super) struct Standing {
     pub(super) waiting: BTreeMap<u64, Arc<WaitCell>>,
 }
 
-/// The order.
+/// All that there are, by their numbers.
 #[derive(Default)]
-pub(super) struct Order {
-    standing: Mutex<Standing>,
+pub(super) struct Inner {
+    pub(super) orders: BTreeMap<u64, Standing>,
+    /// The number of the last that began.
+    pub(super) last: u64,
+}
+
+impl Inner {
+    /// An order.
+    ///
+    /// # Panics
+    /// It has ended, or never began.
+    pub(super) fn of(&mut self, turn: CommitTurn) -> &mut Standing {
+        let order = self.orders.get_mut(&turn.order);
+        order.expect("an order of commits that has not ended")
+    }
+}
+
+/// The orders.
+#[derive(Default)]
+pub(super) struct Orders {
+    inner: Mutex<Inner>,
     /// How many wait.
     waits: AtomicUsize,
 }
 
-impl Order {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Standing> {
-        self.standing.lock()
+impl Orders {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock()
     }
 
     /// Somebody begins to wait.
@@ -55,8 +75,10 @@ impl Order {
     }
 
     /// All whose turn is before this one.
-    pub(super) fn before(&self, number: u64) -> Vec<TxnId> {
-        let standing = self.lock();
-        standing.members.range(..number).map(|(_, t)| *t).collect()
+    pub(super) fn before(&self, turn: CommitTurn) -> Vec<TxnId> {
+        let inner = self.lock();
+        let order = inner.orders.get(&turn.order).map(|o| &o.members);
+        let before = order.into_iter().flat_map(|o| o.range(..turn.number));
+        before.map(|(_, t)| *t).collect()
     }
 }

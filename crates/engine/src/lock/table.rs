@@ -7,7 +7,7 @@
 use super::deadlock::{Detector, WaitsFor};
 use super::fact::{Afterwards, DeadlockListener};
 use super::filter::{Filter, hash};
-use super::order::Order;
+use super::order::Orders;
 use super::owners::Owners;
 use super::queue::{Blockers, Mode, Queue, Turn, Verdict};
 use super::ranges::Ranges;
@@ -111,7 +111,7 @@ pub struct LockTable {
     pub(super) range_shards: Box<[RangeShard]>,
     pub(super) owners: Owners,
     pub(super) detector: Detector,
-    pub(super) order: Order,
+    pub(super) orders: Orders,
     timeouts: Timeouts,
     /// Who is told of deadlocks.
     pub(super) listener: Mutex<Option<DeadlockListener>>,
@@ -140,7 +140,7 @@ impl LockTable {
             range_shards: (0..RANGE_SHARDS).map(|_| Mutex::default()).collect(),
             owners: Owners::new(),
             detector: Detector::default(),
-            order: Order::default(),
+            orders: Orders::default(),
             timeouts: Timeouts::new(clock),
             listener: Mutex::default(),
         })
@@ -537,7 +537,7 @@ impl Waits for LockTable {
                 was_waiting
             }
             Place::Ranges(index) => self.cancel_in_ranges(cell, index, end),
-            Place::Turn(number) => self.cancel_turn(cell, number, end),
+            Place::Turn(turn) => self.cancel_turn(cell, turn, end),
         }
     }
 }
@@ -570,8 +570,8 @@ impl WaitsFor for LockTable {
                     ahead: SmallVec::new(),
                 }
             }
-            Place::Turn(number) => Blockers {
-                holders: self.order.before(number).into(),
+            Place::Turn(turn) => Blockers {
+                holders: self.orders.before(turn).into(),
                 ahead: SmallVec::new(),
             },
         }
@@ -586,7 +586,7 @@ impl WaitsFor for LockTable {
     }
 
     fn turns_waited_for(&self) -> bool {
-        self.order.is_waited_for()
+        self.orders.is_waited_for()
     }
 
     fn found_cycle(&self, cycle: &[Arc<WaitCell>], victim: &Arc<WaitCell>) -> Option<Afterwards> {

@@ -51,13 +51,22 @@ impl QueueRef {
     }
 }
 
+/// A place in an order of commits ([`order`](super::order)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CommitTurn {
+    /// The order.
+    pub(crate) order: u64,
+    /// The place in it; the first is 1.
+    pub(crate) number: u64,
+}
+
 /// Where a waiter stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Place {
     Queue(QueueRef),
     Ranges(u32),
-    /// In the order of commits, with this number.
-    Turn(u64),
+    /// In an order of commits.
+    Turn(CommitTurn),
 }
 
 /// The shared state of one wait.

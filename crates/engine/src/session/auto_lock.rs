@@ -33,7 +33,7 @@ impl Session {
         let check = self.conflict_check(AUTO_INC, LockWait::Wait);
         let mut waited = false;
         loop {
-            match check.lock_auto_increment(&key, hold) {
+            match check.lock_no_row(&key, hold) {
                 Ok(anew) => return Ok(waited || anew && hold == Hold::Table),
                 Err(c) => {
                     waited |= matches!(c, Conflict::Wait(_));

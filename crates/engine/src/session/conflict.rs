@@ -3,7 +3,9 @@
 
 use super::guard_cursor::GuardCursor;
 use super::{Isolation, LockWait, Session};
-use crate::lock::{AUTO_INC, Acquired, Hold, LockTable, Mode, OnConflict, Request, Span, WaitEnd};
+use crate::lock::{
+    Acquired, Hold, LockTable, Mode, OnConflict, Request, Span, WaitEnd, is_reserved,
+};
 use crate::record::RowVersion;
 use crate::txn::{Snapshot, Status, TxnSystem};
 use base::{SpaceId, TxnId};
@@ -64,7 +66,7 @@ pub(crate) enum RowLock<'g> {
 
 /// Whether it is an index of a temporary table.
 fn is_temporary(index: u32) -> bool {
-    SpaceId(index).is_temporary() && index != AUTO_INC
+    SpaceId(index).is_temporary() && !is_reserved(index)
 }
 
 fn granted(answer: Acquired) -> Result<(), Conflict> {
@@ -117,11 +119,11 @@ impl ConflictCheck {
         }
     }
 
-    /// Takes the AUTO-INC lock of a table, and says whether it was not held before.
-    pub(crate) fn lock_auto_increment(&self, table: &[u8], hold: Hold) -> Result<bool, Conflict> {
+    /// Takes a lock that is of no row, and says whether it was not held before.
+    pub(crate) fn lock_no_row(&self, key: &[u8], hold: Hold) -> Result<bool, Conflict> {
         match self
             .locks
-            .lock(&self.request(table, None, Mode::Exclusive, hold))
+            .lock(&self.request(key, None, Mode::Exclusive, hold))
         {
             Acquired::Granted => Ok(true),
             other => granted(other).map(|()| false),

@@ -40,6 +40,7 @@ pub use batch::RowBatch;
 pub use changed_row::ChangedRow;
 pub use commit::Committing;
 pub use mark::Mark;
+pub use ordered::CommitOrder;
 pub use outcome::{Inserted, Updated, Written};
 pub use scan::Scan;
 pub(crate) use scan_spec::successor;
@@ -166,7 +167,7 @@ pub struct Session {
     /// In which version of the catalog was found what a change of definitions goes by.
     pub(crate) definition_seen: Option<u64>,
     /// Its place in the order of commits.
-    pub(crate) ordered: Option<u64>,
+    pub(crate) ordered: Option<crate::lock::CommitTurn>,
     /// Its transaction was prepared, by somebody, and it is to end it: the name, the rows written, the beginning.
     ending: Option<(EndingBranch, u64, i64)>,
     pub(crate) change: Change,
@@ -507,8 +508,8 @@ impl Session {
             self.txid = self.engine.txns.begin(&self.reg, || self.engine.complete());
             self.interrupt.standing.set_isolation(self.isolation);
             self.interrupt.txid.store(self.txid.0, Ordering::SeqCst);
-            if let Some(number) = self.ordered {
-                self.engine.locks.join_order(number, self.txid);
+            if let Some(turn) = self.ordered {
+                self.engine.locks.join_order(turn, self.txid);
             }
         }
         self.txid

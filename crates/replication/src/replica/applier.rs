@@ -4,6 +4,7 @@
 //! A change of definitions commits by itself. What is known of it after a crash is in [`catalog`](super::catalog).
 
 mod branches;
+mod known;
 mod passage;
 mod statements;
 
@@ -27,6 +28,7 @@ use super::filter::Filters;
 use super::kinds::{committed, incident, is_for_readers, is_of_the_file, is_temporary};
 use super::lane::Lane;
 use super::loads::Loads;
+use super::names::NameClaim;
 use super::place::Place;
 use super::queue::Taken;
 use super::row_events::{At, RowEvents};
@@ -44,8 +46,12 @@ pub(super) struct Group {
     begun: bool,
     /// It goes on until a commit.
     open: bool,
-    /// It is left out (`sql_replica_skip_counter`).
+    /// It is left out (`sql_replica_skip_counter`), or was applied before.
     skipped: bool,
+    /// It was applied before.
+    known: bool,
+    /// Its commit is in the log.
+    recorded: bool,
     /// Something of it was done.
     changed: bool,
     gtid: Option<Gtid>,
@@ -70,6 +76,8 @@ pub(super) struct Applier<'s> {
     group: Group,
     /// The name of the distributed transaction's branch that is being applied.
     branch: Option<XidClaim>,
+    /// The name of the transaction that is about to be recorded.
+    name: Option<NameClaim<'s>>,
     /// What the place's row says of a branch, also while it is tried again.
     noted: Option<u64>,
     /// Files that are to be loaded.
@@ -101,7 +109,7 @@ impl<'s> Applier<'s> {
         if let Some(w) = shared.state().workers.get_mut(worker.unwrap_or(0)) {
             w.thread = Some(id);
         }
-        let writer = PlaceWriter::new(&mut session)?;
+        let writer = PlaceWriter::new(&mut session, &shared.name)?;
         session.set_applied_kept(shared.variable("log_replica_updates") != 0)?;
         let skipped = shared.text_variable("replica_skip_errors");
         Ok(Applier {
@@ -115,6 +123,7 @@ impl<'s> Applier<'s> {
             rows: RowEvents::default(),
             group: Group::default(),
             branch: None,
+            name: None,
             noted: None,
             loads: Loads::default(),
             context: Vec::new(),
@@ -153,14 +162,15 @@ impl Applier<'_> {
         if let Some(lane) = &mut self.lane {
             lane.job = Some(Arc::clone(job));
             (lane.recorded, lane.settling, lane.over) = (false, false, false);
-            self.session.stand_in_order(Some(job.slot.number));
+            let turn = lane.order.turn(job.slot.number);
+            self.session.stand_in_order(Some(turn));
         }
     }
 
     /// Takes back what was done of it.
     pub async fn undo(&mut self) -> Result<(), SqlError> {
         self.session.rollback_applied().await?;
-        self.branch = None;
+        (self.branch, self.name) = (None, None);
         self.rows.forget();
         self.loads.clear();
         self.context.clear();
@@ -385,12 +395,15 @@ impl Applier<'_> {
             if first && header.timestamp != 0 {
                 s.event_time = header.timestamp;
             }
+            drop(s);
+            self.leave_out_known();
             return Ok(());
         }
         if is_reached(self.shared, &self.place, self.group.gtid) {
             return Err(Stopped::Until);
         }
         self.group.skipped = take_skip(self.shared);
+        self.leave_out_known();
         {
             let mut s = self.shared.state();
             s.begins(0, what);
@@ -439,6 +452,9 @@ impl Applier<'_> {
             }
             turn?;
         }
+        if !self.claim_name().await {
+            self.take_back_known().await?;
+        }
         let place = self.behind(end);
         // Not while it waits for its turn: those before it have to write.
         self.session.apply_in_one();
@@ -468,6 +484,7 @@ impl Applier<'_> {
         place: Place,
         committing: Committing,
     ) -> Result<(), Stopped> {
+        self.name_is_done();
         if let Some(lane) = &self.lane {
             self.shared.state().recorded_number = lane.number();
         }
@@ -494,6 +511,7 @@ impl Applier<'_> {
         self.session.enter_definition().await?;
         self.writer.write(&mut self.session, &place).await?;
         self.session.define_made().await?;
+        self.name_is_done();
         self.pass_turn();
         self.is_at(header, place);
         Ok(())
@@ -529,8 +547,7 @@ impl Applier<'_> {
         let now = self.shared.instance.wall_us();
         self.shared.state().ends(worker, now);
         self.group = Group::default();
-        self.branch = None;
-        self.noted = None;
+        (self.branch, self.name, self.noted) = (None, None, None);
         self.rows.forget();
         self.loads.clear();
         self.context.clear();
@@ -554,7 +571,7 @@ impl Applier<'_> {
     ) -> Result<(), Stopped> {
         self.begin_group(header).await?;
         if !self.group.open {
-            self.open();
+            self.open_named().await?;
         }
         if self.group.skipped {
             return Ok(());

@@ -12,8 +12,13 @@ use super::stopped::Stopped;
 /// Whether the applier is to end in front of the next transaction.
 pub(super) fn is_reached(shared: &Shared, place: &Place, next: Option<Gtid>) -> bool {
     let s = shared.state();
-    let until = s.until.as_ref();
-    until.is_some_and(|u| u.is_reached(&place.log, next, &place.gtids))
+    let Some(until) = &s.until else {
+        return false;
+    };
+    // What came over other channels does not come over this one.
+    let mut applied = place.gtids.clone();
+    applied.add_set(&shared.names.done());
+    until.is_reached(&place.log, next, &applied)
 }
 
 /// Whether the transaction that begins is left out.

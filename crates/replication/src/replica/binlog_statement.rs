@@ -111,7 +111,7 @@ async fn apply(
             _ => Ok(()),
         };
         done.map_err(|stopped| match stopped {
-            Stopped::Asked | Stopped::Until => SqlError::query_interrupted(),
+            Stopped::Asked | Stopped::Until | Stopped::Known => SqlError::query_interrupted(),
             Stopped::Failed(e) | Stopped::GivenUp(e) => match e.code {
                 codes::ER_REPLICA_FATAL_ERROR => SqlError::fixed(codes::ER_REPLICA_CORRUPT_EVENT),
                 _ => e,

@@ -2,52 +2,94 @@
 //!
 //! Must never do: apply anything, or wait while others may not change the replica for longer than its parts need to end.
 
-use sql::context::replica::check_channel;
+use std::sync::Arc;
+
 use sql_parser::ast::{ChangeReplication, ReplicaControl, ReplicationFilter};
 use types::error::codes;
+use types::gtid::GtidSet;
 use types::{Level, SqlError, Warning};
 
+use super::channel::{Channel, Part};
 use super::filter::{self, Filters};
 use super::place::{self, Place};
 use super::source::Source;
 use super::until::Until;
-use super::{Part, ReplicaServer, store};
+use super::{ReplicaServer, store};
 
 /// The longest name of a channel, in characters.
 const LONGEST_CHANNEL: usize = 64;
 
-/// Whether a channel of this name may come about: there is one, which has no name.
-fn may_be_channel(channel: Option<&str>) -> Result<(), SqlError> {
-    let Some(name) = channel.filter(|c| !c.is_empty()) else {
+/// Most channels, with the one that has no name; MySQL's limit.
+const MOST_CHANNELS: usize = 256;
+
+/// Whether a channel of this name may come about.
+///
+/// # Errors
+/// 3076.
+fn may_be_called(name: &str) -> Result<(), SqlError> {
+    let groups = ["group_replication_applier", "group_replication_recovery"];
+    let refused = groups.contains(&name)
+        || name.chars().count() > LONGEST_CHANNEL
+        || name.contains(['\0', '\n']);
+    match refused {
+        true => Err(SqlError::fixed(
+            codes::ER_REPLICA_CHANNEL_NAME_INVALID_OR_TOO_LONG,
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Neither thread of the channel may run, or only the applier may not: 3021 and 3085.
+fn must_rest(channel: &Channel, parts: &[Part]) -> Result<(), SqlError> {
+    let Some(part) = parts.iter().find(|p| channel.runs(**p)) else {
         return Ok(());
     };
-    let groups = ["group_replication_applier", "group_replication_recovery"];
-    let reserved = groups.iter().any(|g| g.eq_ignore_ascii_case(name));
-    Err(SqlError::fixed(
-        match reserved || name.chars().count() > LONGEST_CHANNEL || name.contains(['\0', '\n']) {
-            true => codes::ER_REPLICA_CHANNEL_NAME_INVALID_OR_TOO_LONG,
-            false => codes::ER_REPLICA_MAX_CHANNELS_EXCEEDED,
-        },
+    let (code, which, option) = match part {
+        Part::Receiver => (
+            codes::ER_REPLICA_CHANNEL_IO_THREAD_MUST_STOP,
+            "io",
+            "IO_THREAD",
+        ),
+        Part::Applier => (
+            codes::ER_REPLICA_CHANNEL_SQL_THREAD_MUST_STOP,
+            "sql",
+            "SQL_THREAD",
+        ),
+    };
+    let name = &channel.shared.name;
+    Err(SqlError::new(
+        code,
+        format!(
+            "This operation cannot be performed with a running replica {which} thread; run STOP REPLICA {option} FOR CHANNEL '{name}' first."
+        ),
     ))
 }
 
-/// 3021 and 3085.
-fn must_stop(code: u16, which: &str, option: &str) -> SqlError {
-    SqlError::new(
-        code,
-        format!(
-            "This operation cannot be performed with a running replica {which} thread; run STOP REPLICA {option} FOR CHANNEL '' first."
-        ),
-    )
-}
-
 impl ReplicaServer {
-    /// The channel comes about: it has the filters that all begin with.
-    pub(super) fn begin_channel(&self) {
-        let now = self.shared.instance.wall_us();
-        let mut s = self.shared.state();
-        let all = s.global_filters.clone();
-        s.filters.begin_with(&all, now);
+    /// The channel that is meant where none is named.
+    ///
+    /// # Errors
+    /// 3079: there are several.
+    pub(super) fn the_one(&self) -> Result<Arc<Channel>, SqlError> {
+        let all = self.all();
+        match all.first() {
+            Some(channel) if all.len() == 1 => Ok(Arc::clone(channel)),
+            _ => Err(SqlError::fixed(codes::ER_REPLICA_MULTIPLE_CHANNELS_CMD)),
+        }
+    }
+
+    /// The channel that is named, or all.
+    ///
+    /// # Errors
+    /// 3074: there is none of that name.
+    fn these(&self, channel: Option<&str>) -> Result<Vec<Arc<Channel>>, SqlError> {
+        match channel {
+            Some(name) => match self.named(name) {
+                Some(channel) => Ok(vec![channel]),
+                None => Err(SqlError::no_such_channel(name)),
+            },
+            None => Ok(self.all()),
+        }
     }
 
     pub(super) async fn filter(
@@ -56,26 +98,29 @@ impl ReplicaServer {
         channel: Option<&str>,
     ) -> Result<Vec<Warning>, SqlError> {
         let _turn = self.turn().await;
-        let now = self.shared.instance.wall_us();
-        let mut s = self.shared.state();
-        let there = s.source.is_some();
-        if channel.is_some_and(|c| !c.is_empty() || !there) {
-            return Err(SqlError::fixed(codes::ER_REPLICA_CONFIGURATION));
-        }
-        if s.applier_runs {
-            let code = codes::ER_REPLICA_CHANNEL_SQL_THREAD_MUST_STOP;
-            return Err(must_stop(code, "sql", "SQL_THREAD"));
-        }
-        match channel {
-            Some(_) => s
-                .filters
-                .set(filters, filter::by::STATEMENT_FOR_CHANNEL, now)?,
-            None => {
-                s.global_filters.set(filters, filter::by::STATEMENT, now)?;
-                if there {
-                    s.filters.set(filters, filter::by::STATEMENT, now)?;
-                }
+        let now = self.instance.wall_us();
+        let has_source = |c: &Arc<Channel>| c.shared.state().source.is_some();
+        let (these, by) = match channel {
+            Some(name) => {
+                let channel = self.named(name).filter(has_source);
+                let channel =
+                    channel.ok_or_else(|| SqlError::fixed(codes::ER_REPLICA_CONFIGURATION))?;
+                (vec![channel], filter::by::STATEMENT_FOR_CHANNEL)
             }
+            None => {
+                let mut all = self.all();
+                all.retain(has_source);
+                (all, filter::by::STATEMENT)
+            }
+        };
+        for channel in &these {
+            must_rest(channel, &[Part::Applier])?;
+        }
+        if channel.is_none() {
+            self.global_filters.lock().set(filters, by, now)?;
+        }
+        for channel in these {
+            channel.shared.state().filters.set(filters, by, now)?;
         }
         Ok(Vec::new())
     }
@@ -84,7 +129,7 @@ impl ReplicaServer {
     /// place, that is in this server's log: then it is behind.
     async fn leave_unfinished(&self, place: &mut Place) -> Result<(), SqlError> {
         if place.unfinished.take().is_some()
-            && let Some(log) = self.shared.instance.binary_log()
+            && let Some(log) = self.instance.binary_log()
         {
             log.wait_shown().await?;
             place.gtids.add_set(&log.executed());
@@ -96,27 +141,28 @@ impl ReplicaServer {
         &self,
         change: &ChangeReplication,
     ) -> Result<Vec<Warning>, SqlError> {
-        may_be_channel(change.channel.as_deref())?;
         let _turn = self.turn().await;
-        let (kept, running) = {
-            let s = self.shared.state();
-            let kept = s.source.clone().map(|source| (source, s.place.clone()));
-            (kept, (s.receiver_runs, s.applier_runs))
+        let channel = match change.channel.as_deref() {
+            None => self.the_one()?,
+            Some(name) => match self.named(name) {
+                Some(channel) => channel,
+                None => {
+                    may_be_called(name)?;
+                    if self.channels.lock().len() >= MOST_CHANNELS {
+                        return Err(SqlError::fixed(codes::ER_REPLICA_MAX_CHANNELS_EXCEEDED));
+                    }
+                    self.make(name)
+                }
+            },
+        };
+        let kept = {
+            let s = channel.shared.state();
+            s.source.clone().map(|source| (source, s.place.clone()))
         };
         let comes_about = kept.is_none();
         let (mut source, mut place) = kept.unwrap_or((Source::default(), Place::start()));
         let begin = source.change(&change.options)?;
-        match running {
-            (true, _) => {
-                let code = codes::ER_REPLICA_CHANNEL_IO_THREAD_MUST_STOP;
-                return Err(must_stop(code, "io", "IO_THREAD"));
-            }
-            (_, true) => {
-                let code = codes::ER_REPLICA_CHANNEL_SQL_THREAD_MUST_STOP;
-                return Err(must_stop(code, "sql", "SQL_THREAD"));
-            }
-            _ => {}
-        }
+        must_rest(&channel, &[Part::Receiver, Part::Applier])?;
         if begin.elsewhere || begin.file.is_some() || begin.position.is_some() {
             self.leave_unfinished(&mut place).await?;
         }
@@ -133,14 +179,17 @@ impl ReplicaServer {
         let mut s = self.session();
         let done = async {
             store::make_tables(&mut s).await?;
-            store::write(&mut s, &source, &place).await
+            store::write(&mut s, &channel.shared.name, &source, &place).await
         };
         let done = done.await;
         s.close().await;
         done?;
-        self.put(source, place);
-        if comes_about {
-            self.begin_channel();
+        match comes_about {
+            true => {
+                self.comes_about(&channel, source, place);
+                self.add(channel);
+            }
+            false => channel.put(source, place),
         }
         Ok(Vec::new())
     }
@@ -149,7 +198,6 @@ impl ReplicaServer {
         &self,
         control: &ReplicaControl,
     ) -> Result<Vec<Warning>, SqlError> {
-        check_channel(control.channel.as_deref())?;
         let both = !control.io_thread && !control.sql_thread;
         let mut parts = Vec::new();
         // Where the applier stands is where the receiver is to begin.
@@ -161,71 +209,99 @@ impl ReplicaServer {
         }
         let until = Until::of(&control.options)?;
         let _turn = self.turn().await;
-        let mut any = false;
+        let mut these = self.these(control.channel.as_deref())?;
+        // Of several, those that have a source.
+        if these.len() > 1 {
+            these.retain(|c| c.shared.state().source.is_some());
+        }
         if control.start {
-            if self.shared.state().source.is_none() {
+            if these.is_empty() || these.iter().any(|c| c.shared.state().source.is_none()) {
                 return Err(SqlError::fixed(codes::ER_BAD_REPLICA));
             }
-            if self.shared.variable("server_id") == 0 {
+            if self.variable("server_id") == 0 {
                 return Err(SqlError::fixed(codes::ER_REPLICA_CONFIGURATION));
             }
-            if parts.contains(&Part::Applier) && !self.runs(Part::Applier) {
-                let skip = self.take_skip_counter();
-                let mut s = self.shared.state();
-                s.until = until;
-                s.skip = skip;
-            }
-            for part in parts {
-                any |= self.begin(part)?;
+            if these.len() > 1 && parts.contains(&Part::Applier) {
+                // They say where one begins or ends.
+                if self.variable(SKIP_COUNTER) != 0 {
+                    return Err(SqlError::fixed(codes::ER_REPLICA_CHANNEL_SQL_SKIP_COUNTER));
+                }
+                if matches!(until, Some(Until::Source(_))) {
+                    return Err(SqlError::fixed(codes::ER_REPLICA_MULTIPLE_CHANNELS_CMD));
+                }
             }
         } else {
-            for part in parts.into_iter().rev() {
-                any |= self.end(part).await;
+            parts.reverse();
+        }
+        let mut warnings = Vec::new();
+        for channel in these {
+            let mut any = false;
+            let begins = control.start && parts.contains(&Part::Applier);
+            if begins && !channel.runs(Part::Applier) {
+                let skip = self.take_skip_counter();
+                let mut s = channel.shared.state();
+                s.until = until.clone();
+                s.skip = skip;
+            }
+            for part in &parts {
+                any |= match control.start {
+                    true => channel.begin(*part)?,
+                    false => channel.end(*part).await,
+                };
+            }
+            if !any {
+                warnings.push(nothing_to_do(&channel.shared.name, control.start));
             }
         }
-        Ok(match (any, control.start) {
-            (true, _) => Vec::new(),
-            (false, true) => vec![Warning::new(
-                Level::Note,
-                codes::ER_REPLICA_CHANNEL_WAS_RUNNING,
-                "Replication thread(s) for channel '' are already running.",
-            )],
-            (false, false) => vec![Warning::new(
-                Level::Note,
-                codes::ER_REPLICA_CHANNEL_WAS_NOT_RUNNING,
-                "Replication thread(s) for channel '' are already stopped.",
-            )],
-        })
+        Ok(warnings)
+    }
+
+    fn variable(&self, name: &str) -> u64 {
+        let v = self.instance.globals().value_by_name(name);
+        v.map_or(0, |v| v.as_u64())
     }
 
     /// What `sql_replica_skip_counter` says; it says so once.
     fn take_skip_counter(&self) -> u64 {
-        let name = "sql_replica_skip_counter";
-        let n = self.shared.variable(name);
+        let n = self.variable(SKIP_COUNTER);
         if n != 0 {
             // It takes any number, this one too.
-            let _set = self.shared.instance.globals().set_option(name, "0");
+            let _set = self.instance.globals().set_option(SKIP_COUNTER, "0");
         }
         n
     }
 
+    /// RESET REPLICA.
     pub(super) async fn forget(
         &self,
         all: bool,
         channel: Option<&str>,
     ) -> Result<Vec<Warning>, SqlError> {
-        check_channel(channel)?;
         let _turn = self.turn().await;
-        if self.runs(Part::Receiver) || self.runs(Part::Applier) {
-            return Err(SqlError::new(
-                codes::ER_REPLICA_CHANNEL_MUST_STOP,
-                "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '' first",
-            ));
+        let these = self.these(channel)?;
+        for channel in &these {
+            if channel.runs(Part::Receiver) || channel.runs(Part::Applier) {
+                let name = &channel.shared.name;
+                return Err(SqlError::new(
+                    codes::ER_REPLICA_CHANNEL_MUST_STOP,
+                    format!(
+                        "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '{name}' first"
+                    ),
+                ));
+            }
         }
+        for channel in these {
+            self.forget_one(&channel, all).await?;
+        }
+        Ok(Vec::new())
+    }
+
+    async fn forget_one(&self, channel: &Channel, all: bool) -> Result<(), SqlError> {
+        let name = &channel.shared.name;
         let (source, mut place) = {
-            let s = self.shared.state();
+            let s = channel.shared.state();
             let Some(source) = s.source.clone() else {
-                return Ok(Vec::new());
+                return Ok(());
             };
             // What was executed stays so.
             let place = Place {
@@ -237,13 +313,16 @@ impl ReplicaServer {
         self.leave_unfinished(&mut place).await?;
         let mut s = self.session();
         let done = match all {
-            true => store::forget(&mut s).await,
-            false => store::write(&mut s, &source, &place).await,
+            true => store::forget(&mut s, Some(name)).await,
+            false => store::write(&mut s, name, &source, &place).await,
         };
         s.close().await;
         done?;
-        self.put(source, place);
-        let mut s = self.shared.state();
+        channel.put(source, place);
+        if all && !name.is_empty() {
+            self.channels.lock().remove(name);
+        }
+        let mut s = channel.shared.state();
         s.receiver_failure = Default::default();
         s.applier_failure = Default::default();
         s.retrieved = Default::default();
@@ -254,6 +333,41 @@ impl ReplicaServer {
             s.place = Place::start();
             s.filters = Filters::default();
         }
+        Ok(())
+    }
+
+    /// RESET BINARY LOGS AND GTIDS. A channel that is being applied has in its place what it has had, and goes on.
+    pub(super) async fn forget_names(&self) -> Result<Vec<Warning>, SqlError> {
+        let _turn = self.turn().await;
+        self.names.forget();
+        for channel in self.all() {
+            let kept = {
+                let s = channel.shared.state();
+                let source = s.source.clone().filter(|_| !s.applier_runs);
+                source.map(|source| (source, s.place.clone()))
+            };
+            let Some((source, mut place)) = kept.filter(|(_, p)| !p.gtids.is_empty()) else {
+                continue;
+            };
+            place.gtids = GtidSet::new();
+            let mut s = self.session();
+            let done = store::write(&mut s, &channel.shared.name, &source, &place).await;
+            s.close().await;
+            done?;
+            channel.put(source, place);
+        }
         Ok(Vec::new())
     }
+}
+
+const SKIP_COUNTER: &str = "sql_replica_skip_counter";
+
+/// The note about a channel of which all that is to run runs, or none of what is to end.
+fn nothing_to_do(name: &str, start: bool) -> Warning {
+    let (code, is) = match start {
+        true => (codes::ER_REPLICA_CHANNEL_WAS_RUNNING, "running"),
+        false => (codes::ER_REPLICA_CHANNEL_WAS_NOT_RUNNING, "stopped"),
+    };
+    let text = format!("Replication thread(s) for channel '{name}' are already {is}.");
+    Warning::new(Level::Note, code, &text)
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use engine::CommitOrder;
+
 use super::crew::{Crew, Job};
 use super::settler::Settler;
 
@@ -9,6 +11,7 @@ use super::settler::Settler;
 pub(super) struct Lane<'s> {
     pub crew: &'s Crew,
     pub settler: &'s Settler,
+    pub order: &'s CommitOrder,
     pub worker: usize,
     pub job: Option<Arc<Job>>,
     /// Its commit is in the log.

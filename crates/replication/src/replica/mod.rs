@@ -12,6 +12,8 @@
 //! | `store` | what is kept of them in tables |
 //! | `queue` | what was received and is not applied yet |
 //! | `acknowledgement` | what the source is told of what is durable here (semi-sync) |
+//! | `channel` | one source, its threads, and what there is to show of them |
+//! | `names` | what was applied, over whichever channel |
 //! | `state` | what the threads and statements share |
 //! | [`outside`] | where receiver and applier run, and how they reach the source |
 //! | `tls`, `link` | the connection to the source |
@@ -34,6 +36,7 @@ mod begin;
 mod behind;
 mod binlog_statement;
 mod catalog;
+mod channel;
 mod compressed;
 mod control;
 mod convert;
@@ -45,6 +48,7 @@ mod leader;
 mod link;
 mod loads;
 mod mariadb;
+mod names;
 pub mod outside;
 mod place;
 pub mod prepare;
@@ -66,32 +70,38 @@ pub mod tls;
 mod until;
 mod worker;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use base::Event;
-use base::environment::Task;
 use base::lock::Mutex;
-use sql::context::replica::{
-    Answer, Applies, FilterFacts, LogPlace, Receiving, Replica, ReplicaFacts,
-};
+use sql::context::replica::{Answer, Applies, FilterFacts, Replica, ReplicaFacts};
 use sql::{Instance, Session};
 use sql_expr::vars::{StatusSource, StatusValue};
 use sql_parser::ast::{ChangeReplication, ReplicaControl, ReplicationFilter};
 use types::SqlError;
-use types::error::codes;
 
 use crate::semi_sync::on_or_off;
 pub use binlog_statement::BinlogStatements;
+use channel::{Channel, Part};
 use filter::{FilterRules, Filters};
+use names::Names;
 use outside::{Outside, System};
 use place::Place;
 use source::Source;
 use state::Shared;
-use until::Until;
 
 /// A server's part as a replica.
 pub struct ReplicaServer {
-    shared: Arc<Shared>,
+    instance: Arc<Instance>,
+    outside: Arc<dyn Outside>,
+    /// What was applied over all channels.
+    names: Arc<Names>,
+    /// By name. The one that has none is always there.
+    channels: Mutex<BTreeMap<String, Arc<Channel>>>,
+    /// The filters that a channel begins with.
+    global_filters: Mutex<Filters>,
+    /// Those of the server's options.
+    rules: FilterRules,
     /// One statement about it at a time.
     changing: Arc<Changing>,
 }
@@ -104,11 +114,13 @@ struct Changing {
 }
 
 /// What SHOW STATUS shows of it, as long as it is there.
-struct Status(Weak<Shared>);
+struct Status(Weak<ReplicaServer>);
 
 impl StatusSource for Status {
     fn report(&self, out: &mut dyn FnMut(&str, StatusValue)) {
-        let on = self.0.upgrade().is_some_and(|s| s.acknowledgements.is_on());
+        let channels = self.0.upgrade().map(|r| r.all());
+        let is_on = |c: &Arc<Channel>| c.shared.acknowledgements.is_on();
+        let on = channels.is_some_and(|all| all.iter().any(is_on));
         for side in ["replica", "slave"] {
             out(&format!("Rpl_semi_sync_{side}_status"), on_or_off(on));
         }
@@ -122,49 +134,6 @@ impl Drop for Turn {
     fn drop(&mut self) {
         *self.0.busy.lock() = false;
         self.0.free.fire();
-    }
-}
-
-/// One of the two threads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Receiver,
-    Applier,
-}
-
-/// A thread has ended where it must not: that is told, and the other may go on.
-fn fell(shared: &Shared, part: Part) {
-    let text = "Fatal error: the thread ended by a fault of its own; the server's log has more";
-    let failure = shared.failure(codes::ER_REPLICA_FATAL_ERROR, text.to_owned());
-    let mut s = shared.state();
-    match part {
-        Part::Receiver => {
-            s.receiver_failure = failure;
-            (s.receiver_runs, s.receiving) = (false, Receiving::No);
-            s.socket = None;
-        }
-        Part::Applier => {
-            s.applier_failure = failure;
-            s.end_workers();
-            s.applier_runs = false;
-        }
-    }
-    drop(s);
-    if part == Part::Applier {
-        shared.queue.await_stream(false);
-    }
-    shared.ended.fire();
-    shared.applied.fire();
-}
-
-/// Says that a part has fallen, where it has.
-struct Fallen<'s>(&'s Shared, Part);
-
-impl Drop for Fallen<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            fell(self.0, self.1);
-        }
     }
 }
 
@@ -197,43 +166,99 @@ impl ReplicaServer {
         rules: &FilterRules,
         outside: Arc<dyn Outside>,
     ) -> Result<Arc<ReplicaServer>, SqlError> {
+        let global_filters = Filters::of_options(rules.filters(""), instance.wall_us());
         let server = Arc::new(ReplicaServer {
-            shared: Shared::new(Arc::clone(instance), outside),
+            instance: Arc::clone(instance),
+            outside,
+            names: Arc::default(),
+            channels: Mutex::default(),
+            global_filters: Mutex::new(global_filters),
+            rules: rules.clone(),
             changing: Arc::default(),
         });
-        server.shared.state().global_filters = Filters::of_options(rules, instance.wall_us());
+        server.add(server.make(""));
         let kept = {
             let mut s = server.session();
             let kept = store::read(&mut s).await;
             s.close().await;
             kept?
         };
-        if let Some((source, place)) = kept {
-            server.put(source, place);
-            server.begin_channel();
-            let configured = server.shared.variable("server_id") != 0;
-            if server.shared.variable("skip_replica_start") == 0 && configured {
-                server.begin(Part::Applier)?;
-                server.begin(Part::Receiver)?;
+        // All of them, before one begins to apply: what came over one is not to come over another.
+        let mut channels = Vec::with_capacity(kept.len());
+        for (name, source, place) in kept {
+            let channel = server.named(&name).unwrap_or_else(|| server.make(&name));
+            server.comes_about(&channel, source, place);
+            server.add(Arc::clone(&channel));
+            channels.push(channel);
+        }
+        let variable = |name| {
+            instance
+                .globals()
+                .value_by_name(name)
+                .map_or(0, |v| v.as_u64())
+        };
+        if variable("skip_replica_start") == 0 && variable("server_id") != 0 {
+            for channel in channels {
+                channel.begin(Part::Applier)?;
+                channel.begin(Part::Receiver)?;
             }
         }
-        let status = Status(Arc::downgrade(&server.shared));
+        let status = Status(Arc::downgrade(&server));
         instance.status().register(Arc::new(status));
         let statements: Arc<dyn Replica> = server.clone();
         instance.on_replica(&statements);
         Ok(server)
     }
 
-    /// Ends both threads, and waits for them. The server is about to end.
+    /// Ends all threads, and waits for them. The server is about to end.
     pub async fn stop(&self) {
         let _turn = self.turn().await;
-        self.end(Part::Receiver).await;
-        self.end(Part::Applier).await;
+        for channel in self.all() {
+            channel.end(Part::Receiver).await;
+            channel.end(Part::Applier).await;
+        }
+    }
+
+    /// All channels, in the order of their names.
+    fn all(&self) -> Vec<Arc<Channel>> {
+        self.channels.lock().values().cloned().collect()
+    }
+
+    /// The channel of this name.
+    fn named(&self, name: &str) -> Option<Arc<Channel>> {
+        self.channels.lock().get(name).cloned()
+    }
+
+    /// One that is not among the others yet.
+    fn make(&self, name: &str) -> Arc<Channel> {
+        let instance = Arc::clone(&self.instance);
+        let outside = Arc::clone(&self.outside);
+        Arc::new(Channel {
+            shared: Shared::new(name, instance, outside, Arc::clone(&self.names)),
+        })
+    }
+
+    fn add(&self, channel: Arc<Channel>) {
+        let name = channel.shared.name.clone();
+        self.channels.lock().insert(name, channel);
+    }
+
+    /// It has a source for the first time: it has the filters that all begin with, but where the server's options have some for it alone.
+    fn comes_about(&self, channel: &Channel, source: Source, place: Place) {
+        channel.put(source, place);
+        let now = self.instance.wall_us();
+        let own = self.rules.filters(&channel.shared.name);
+        let mut filters = Filters::default();
+        if !channel.shared.name.is_empty() {
+            filters = Filters::of_channel(own, now);
+        }
+        filters.begin_with(&self.global_filters.lock(), now);
+        channel.shared.state().filters = filters;
     }
 
     fn session(&self) -> Session {
-        let id = self.shared.instance.next_connection_id();
-        Session::of_the_applier(&self.shared.instance, id)
+        let id = self.instance.next_connection_id();
+        Session::of_the_applier(&self.instance, id)
     }
 
     async fn turn(&self) -> Turn {
@@ -243,113 +268,6 @@ impl ReplicaServer {
         };
         self.changing.free.wait_for(take).await;
         Turn(Arc::clone(&self.changing))
-    }
-
-    fn put(&self, source: Source, place: Place) {
-        {
-            let mut s = self.shared.state();
-            s.source = Some(source);
-            s.place = place.clone();
-            s.received = place.log.clone();
-        }
-        self.shared.begin_stream(place);
-    }
-
-    fn runs(&self, part: Part) -> bool {
-        let s = self.shared.state();
-        match part {
-            Part::Receiver => s.receiver_runs,
-            Part::Applier => s.applier_runs,
-        }
-    }
-
-    /// Begins a thread, if it does not run; whether it did not.
-    fn begin(&self, part: Part) -> Result<bool, SqlError> {
-        let limit = self.shared.variable("replica_pending_jobs_size_max");
-        self.shared.queue.set_limit(limit);
-        let goes_on = self.shared.goes_on();
-        {
-            let mut s = self.shared.state();
-            match part {
-                Part::Receiver if s.receiver_runs => return Ok(false),
-                Part::Applier if s.applier_runs => return Ok(false),
-                Part::Receiver => {
-                    s.receiver_runs = true;
-                    s.receiving = Receiving::Connecting;
-                    s.receiver_failure = Default::default();
-                    // What is in the queue does not come again: whoever promotes this server waits until it is applied.
-                    if !goes_on {
-                        s.retrieved = Default::default();
-                    }
-                }
-                Part::Applier => {
-                    s.applier_runs = true;
-                    s.applier_failure = Default::default();
-                    s.workers.clear();
-                }
-            }
-        }
-        let shared = Arc::clone(&self.shared);
-        let name = match part {
-            Part::Receiver => {
-                shared.queue.stop_putting(false);
-                "replica-receiver"
-            }
-            Part::Applier => {
-                shared.queue.stop_taking(false);
-                shared.queue.await_stream(true);
-                "replica-applier"
-            }
-        };
-        let work: Task = Box::pin(async move {
-            let _fallen = Fallen(&shared, part);
-            match part {
-                Part::Receiver => receiver::run(&shared).await,
-                Part::Applier => run::run(&shared).await,
-            }
-        });
-        if self.shared.outside.run(name, work).is_err() {
-            let mut s = self.shared.state();
-            match part {
-                Part::Receiver => (s.receiver_runs, s.receiving) = (false, Receiving::No),
-                Part::Applier => s.applier_runs = false,
-            }
-            drop(s);
-            self.shared.queue.await_stream(false);
-            return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES));
-        }
-        Ok(true)
-    }
-
-    /// Ends a thread and waits for that; whether it ran.
-    async fn end(&self, part: Part) -> bool {
-        if !self.runs(part) {
-            return false;
-        }
-        match part {
-            Part::Receiver => self.shared.end_receiver(),
-            Part::Applier => self.shared.end_applier(),
-        }
-        self.shared
-            .ended
-            .wait_for(|| (!self.runs(part)).then_some(()))
-            .await;
-        true
-    }
-}
-
-impl Applies for ReplicaServer {
-    fn has_applied(&self, file: &str, position: u64) -> Option<bool> {
-        let place = LogPlace {
-            file: file.to_owned(),
-            position,
-        };
-        let s = self.shared.state();
-        s.applier_runs.then(|| s.place.log.reaches(&place))
-    }
-
-    fn applied(&self) -> &Event {
-        &self.shared.applied
     }
 }
 
@@ -367,7 +285,7 @@ impl Replica for ReplicaServer {
     }
 
     fn global_filters(&self) -> Vec<FilterFacts> {
-        self.shared.state().global_filters.facts()
+        self.global_filters.lock().facts()
     }
 
     fn control<'a>(&'a self, control: &'a ReplicaControl) -> Answer<'a> {
@@ -380,73 +298,31 @@ impl Replica for ReplicaServer {
 
     fn settled<'a>(&'a self) -> Answer<'a> {
         Box::pin(async {
-            let target = self.shared.state().recorded_number;
-            let there = || {
-                let s = self.shared.state();
-                // Another applier may have begun since.
-                let target = target.min(s.recorded_number);
-                (s.applied_number >= target || !s.applier_runs).then_some(())
-            };
-            let applied = &self.shared.applied;
-            applied.wait_and_tell(&self.shared.hurry, there).await;
+            for channel in self.all() {
+                channel.settled().await;
+            }
             Ok(Vec::new())
         })
     }
 
-    fn facts(&self) -> Option<ReplicaFacts> {
-        let waiting_bytes = self.shared.queue.bytes();
-        let idle = self.shared.queue.is_empty();
-        let now = self.shared.instance.wall_us() / 1_000_000;
-        let now = u64::try_from(now).unwrap_or(0);
-        let counter = self.shared.variable("sql_replica_skip_counter");
-        let s = self.shared.state();
-        let source = s.source.as_ref()?;
-        let caught_up = idle && !s.is_applying();
-        let behind = match caught_up {
-            true => 0,
-            false => now.saturating_sub(s.event_time.into()),
+    fn forget_applied<'a>(&'a self) -> Answer<'a> {
+        Box::pin(self.forget_names())
+    }
+
+    fn has_channel(&self, name: &str) -> bool {
+        self.named(name).is_some()
+    }
+
+    fn applier(&self, channel: Option<&str>) -> Result<Option<Arc<dyn Applies>>, SqlError> {
+        let channel = match channel {
+            Some(name) => self.named(name),
+            None => Some(self.the_one()?),
         };
-        let executed = match s.place.maria.is_empty() {
-            false if s.place.gtids.is_empty() => place::maria_text(&s.place.maria),
-            _ => {
-                let mut all = s.place.gtids.clone();
-                if let Some(log) = self.shared.instance.binary_log() {
-                    all.add_set(&log.executed());
-                }
-                all.to_string()
-            }
-        };
-        Some(ReplicaFacts {
-            source: source.facts.clone(),
-            receiver_state: s.receiver_state,
-            receiving: s.receiving,
-            received: s.received.clone(),
-            applied: s.place.log.clone(),
-            applier_state: s.applier_state,
-            applying: s.applier_runs,
-            waiting_bytes,
-            seconds_behind: Some(behind),
-            remaining_delay: s.delayed_until.map(|d| d.saturating_sub(now)),
-            receiver_failure: s.receiver_failure.clone(),
-            applier_failure: s.applier_failure.clone(),
-            skip_counter: s.skip + counter,
-            until: s
-                .until
-                .as_ref()
-                .map_or(("None", Default::default()), Until::shown),
-            filters: s.filters.facts(),
-            source_server_id: s.server_id,
-            source_uuid: s.uuid.clone(),
-            retrieved_gtids: s.retrieved.to_string(),
-            executed_gtids: executed,
-            workers: s.workers.clone(),
-            queued: s.queued.clone(),
-            queueing: s.queueing.clone(),
-            receiver_thread: s.receiver_thread,
-            applier_thread: s.applier_thread,
-            coordinated: s.coordinated,
-            retries: s.retries,
-            heartbeats: s.heartbeats,
-        })
+        Ok(channel.map(|c| c as Arc<dyn Applies>))
+    }
+
+    fn channels(&self) -> Vec<ReplicaFacts> {
+        let all = self.all();
+        all.iter().filter_map(|c| c.facts()).collect()
     }
 }

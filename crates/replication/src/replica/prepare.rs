@@ -38,7 +38,7 @@ pub struct NewReplica {
 /// What the engine fails with.
 pub async fn prepare(s: &mut Session, new: &NewReplica) -> Result<(), SqlError> {
     store::make_tables(s).await?;
-    store::forget(s).await?;
+    store::forget(s, None).await?;
     let mut source = Source::default();
     let f = &mut source.facts;
     (f.host, f.port, f.user) = (new.host.clone(), new.port, new.user.clone());
@@ -57,5 +57,5 @@ pub async fn prepare(s: &mut Session, new: &NewReplica) -> Result<(), SqlError> 
     place.log.file.clone_from(&new.file);
     place.log.position = new.position.max(super::place::FIRST);
     place.gtids = new.executed.clone();
-    store::write(s, &source, &place).await
+    store::write(s, "", &source, &place).await
 }

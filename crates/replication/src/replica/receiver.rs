@@ -370,13 +370,15 @@ impl Receiver<'_> {
         link.dump_gtid(own, &set)
     }
 
-    /// What is not to be sent: what was applied, and what this server has done otherwise, from a backup, as a source itself or under another source. A
+    /// What is not to be sent: what was applied, over whichever channel, and what this server has done otherwise, from a backup, as a source itself or under another source. A
     /// change of definitions that may be half done has to come again, though its statement is in the log.
     async fn has(&self, place: &Place) -> Result<GtidSet, SqlError> {
         let mut has = place.gtids.clone();
-        if place.unfinished.is_none()
-            && let Some(log) = self.shared.instance.binary_log()
-        {
+        if place.unfinished.is_some() {
+            return Ok(has);
+        }
+        has.add_set(&self.shared.names.done());
+        if let Some(log) = self.shared.instance.binary_log() {
             log.wait_shown().await?;
             has.add_set(&log.executed());
         }

@@ -17,13 +17,15 @@ use wire::binlog::frame::{Checksum, Event};
 use wire::binlog::header::{self, Header, kind};
 use wire::binlog::query::Query;
 
+use super::channel::{Channel, Part};
+use super::names::Names;
 use super::outside::System;
 use super::place::{FIRST, Place};
 use super::queue::{NotPut, Queued};
 use super::source::Source;
 use super::state::Shared;
+use super::store;
 use super::until::Until;
-use super::{Part, ReplicaServer, store};
 use crate::files::read::EventReader;
 
 /// Where it is to end.
@@ -440,25 +442,25 @@ pub async fn replay(
         _ => {}
     }
     let said = |e: types::SqlError| e.message;
-    let server = Arc::new(ReplicaServer {
-        shared: Shared::new(Arc::clone(instance), Arc::new(System)),
-        changing: Arc::default(),
-    });
+    let names: Arc<Names> = Arc::default();
+    let channel = Channel {
+        shared: Shared::new("", Arc::clone(instance), Arc::new(System), names),
+    };
     let place = Place {
         log: logs.from.clone(),
         gtids: logs.executed.clone(),
         ..Place::default()
     };
-    let mut s = server.session();
+    let mut s = sql::Session::of_the_applier(instance, instance.next_connection_id());
     store::make_tables(&mut s).await.map_err(said)?;
-    store::forget(&mut s).await.map_err(said)?;
-    store::write(&mut s, &Source::default(), &place)
+    store::forget(&mut s, None).await.map_err(said)?;
+    store::write(&mut s, "", &Source::default(), &place)
         .await
         .map_err(said)?;
-    server.put(Source::default(), place);
-    let shared = Arc::clone(&server.shared);
+    channel.put(Source::default(), place);
+    let shared = Arc::clone(&channel.shared);
     shared.state().until = Some(Until::Source(plan.stop.clone()));
-    server.begin(Part::Applier).map_err(said)?;
+    channel.begin(Part::Applier).map_err(said)?;
     let stop = plan.stop.clone();
     let feeder = {
         let shared = Arc::clone(&shared);
@@ -498,7 +500,7 @@ pub async fn replay(
             failure.number, place.log.position, place.log.file, failure.message
         ));
     }
-    store::forget(&mut s).await.map_err(said)?;
+    store::forget(&mut s, None).await.map_err(said)?;
     s.close().await;
     Ok(Replayed {
         transactions: plan.transactions,

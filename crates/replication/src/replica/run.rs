@@ -21,7 +21,9 @@ use super::{store, worker};
 
 /// The applier's thread.
 pub(super) async fn run(shared: &Shared) {
+    let applying = shared.names.begin_applying();
     let ended = run_to_end(shared).await;
+    drop(applying);
     let mut s = shared.state();
     if let Err(e) = ended {
         let failure = shared.failure(e.code, e.message);
@@ -66,7 +68,7 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
         }
     }
     loop {
-        let Some((_, place)) = store::read(session).await? else {
+        let Some(place) = store::read_place(session, &shared.name).await? else {
             return Err(SqlError::fixed(codes::ER_BAD_REPLICA));
         };
         {
@@ -85,11 +87,11 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
         }
         match outcome {
             // Another stream is wanted.
-            Ok(()) => {}
+            Ok(()) | Err(Stopped::Known) => {}
             Err(Stopped::Asked | Stopped::Until) => return Ok(()),
             Err(Stopped::GivenUp(e)) => return Err(e),
             Err(Stopped::Failed(e)) => {
-                tries += 1;
+                tries += u64::from(!shared.names.may_be_another(&e));
                 let most = shared.variable("replica_transaction_retries");
                 let stopping = shared.queue.is_taking_stopped();
                 if !is_temporary(&e) || tries > most || stopping {
@@ -105,7 +107,10 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
 async fn alone(shared: &Shared, place: Place) -> Result<(Result<(), Stopped>, bool), SqlError> {
     // A session of its own each time: nothing of what was tried before is left in it.
     let mut applier = Applier::new(shared, place, None)?;
-    let done = applier.apply_all().await;
+    let mut done = applier.apply_all().await;
+    if matches!(done.0, Err(Stopped::Failed(_))) && applier.is_known().await {
+        done.0 = Err(Stopped::Known);
+    }
     applier.end().await?;
     Ok(done)
 }
@@ -124,7 +129,7 @@ impl Drop for End<'_> {
 
 /// Several apply at once. The second: whether a transaction was applied.
 fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), Stopped>, bool) {
-    shared.instance.engine().begin_commit_order();
+    let order = shared.instance.engine().begin_commit_order();
     let limit = shared.variable("replica_pending_jobs_size_max");
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
     let crew = Crew::new(workers, processors, limit);
@@ -146,9 +151,9 @@ fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), St
         let mut threads = Vec::with_capacity(workers);
         let mut all_there = true;
         for i in 0..workers {
-            let (crew, settler) = (&crew, &settler);
+            let (crew, settler, order) = (&crew, &settler, &order);
             let work = move || {
-                let whole = AssertUnwindSafe(|| worker::run(shared, crew, settler, i));
+                let whole = AssertUnwindSafe(|| worker::run(shared, (crew, settler, order), i));
                 if catch_unwind(whole).is_err() {
                     worker::fell(shared, crew);
                 }

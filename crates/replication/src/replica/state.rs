@@ -1,4 +1,4 @@
-//! What receiver, applier and statements share: who runs, how far each has come, what went wrong.
+//! What receiver, applier and statements share of a channel: who runs, how far each has come, what went wrong.
 
 use std::sync::{Arc, Weak};
 
@@ -12,6 +12,7 @@ use types::gtid::GtidSet;
 use super::acknowledgement::Acknowledgements;
 use super::behind::Behind;
 use super::filter::Filters;
+use super::names::Names;
 use super::outside::{Line, Outside};
 use super::place::Place;
 use super::queue::Queue;
@@ -44,8 +45,6 @@ pub(super) struct State {
     pub applier_failure: Failure,
     /// What is left out, and what is done elsewhere.
     pub filters: Filters,
-    /// The filters that a channel begins with.
-    pub global_filters: Filters,
     /// Where the applier is to end.
     pub until: Option<Until>,
     /// Groups that are to be left out.
@@ -84,7 +83,11 @@ pub(super) struct State {
 /// What they share.
 pub(super) struct Shared {
     me: Weak<Shared>,
+    /// The channel's name.
+    pub name: String,
     pub instance: Arc<Instance>,
+    /// What was applied over all channels.
+    pub names: Arc<Names>,
     /// Where parts run, and how a source is reached.
     pub outside: Arc<dyn Outside>,
     pub queue: Queue,
@@ -147,10 +150,18 @@ impl State {
 }
 
 impl Shared {
-    pub fn new(instance: Arc<Instance>, outside: Arc<dyn Outside>) -> Arc<Shared> {
+    /// Of a channel.
+    pub fn new(
+        name: &str,
+        instance: Arc<Instance>,
+        outside: Arc<dyn Outside>,
+        names: Arc<Names>,
+    ) -> Arc<Shared> {
         Arc::new_cyclic(|me| Shared {
             me: Weak::clone(me),
+            name: name.to_owned(),
             instance,
+            names,
             outside,
             queue: Queue::default(),
             acknowledgements: Acknowledgements::default(),

@@ -12,6 +12,8 @@ pub(super) enum Stopped {
     Until,
     /// It has failed.
     Failed(SqlError),
+    /// It has failed, as what it was about was applied over another channel meanwhile.
+    Known,
     /// It has failed, and it is of no use to try again.
     GivenUp(SqlError),
 }

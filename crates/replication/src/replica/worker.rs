@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use base::block_on;
+use engine::CommitOrder;
 use sql::context::replica::LogPlace;
 use types::SqlError;
 use types::error::codes;
@@ -22,8 +23,12 @@ use super::state::Shared;
 use super::stopped::Stopped;
 
 /// A worker's thread.
-pub(super) fn run(shared: &Shared, crew: &Crew, settler: &Settler, worker: usize) {
-    let mut work = pin!(run_to_end(shared, crew, settler, worker));
+pub(super) fn run(
+    shared: &Shared,
+    (crew, settler, order): (&Crew, &Settler, &CommitOrder),
+    worker: usize,
+) {
+    let mut work = pin!(run_to_end(shared, (crew, settler, order), worker));
     let ended = block_on(poll_fn(|cx| {
         crew.waits(worker, false);
         let polled = work.as_mut().poll(cx);
@@ -56,13 +61,13 @@ fn stop_all(shared: &Shared, crew: &Crew, why: Stopped) {
 
 async fn run_to_end(
     shared: &Shared,
-    crew: &Crew,
-    settler: &Settler,
+    (crew, settler, order): (&Crew, &Settler, &CommitOrder),
     worker: usize,
 ) -> Result<(), Stopped> {
     let lane = Lane {
         crew,
         settler,
+        order,
         worker,
         job: None,
         recorded: false,
@@ -127,6 +132,13 @@ async fn apply(
         if crew.has_ended() {
             return Ok(false);
         }
+        if first && applier.is_known().await {
+            if !crew.rewind(worker) {
+                return Err(Stopped::Known);
+            }
+            after = number - 1;
+            continue;
+        }
         let temporary = is_temporary(&e);
         if (!first || temporary) && !applier.is_recorded() {
             if first && shared.queue.is_taking_stopped() {
@@ -139,7 +151,7 @@ async fn apply(
                     false => SqlError::lock_deadlock(),
                 }));
             }
-            tries += u64::from(first);
+            tries += u64::from(first && !shared.names.may_be_another(&e));
             if tries <= shared.variable("replica_transaction_retries") {
                 shared.state().retries += 1;
                 after = number - 1;

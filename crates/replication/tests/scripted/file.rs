@@ -23,6 +23,8 @@ pub struct File {
     pub bytes: Vec<u8>,
     checksum: Checksum,
     sequence: i64,
+    /// Whose transactions they are.
+    pub sid: Sid,
     /// What statements depend on; `None`: on all before them.
     pub clock: Option<i64>,
     /// Bytes of the longest text.
@@ -40,6 +42,7 @@ impl File {
             bytes: wire::binlog::MAGIC.to_vec(),
             checksum: Checksum::Crc32,
             sequence: 0,
+            sid: SID,
             clock: None,
             text: chars * 4,
             database: "d",
@@ -83,12 +86,17 @@ impl File {
         put_event(header, self.checksum, &mut self.bytes, fill);
     }
 
+    /// The number of the last transaction.
+    pub fn last(&self) -> i64 {
+        self.sequence
+    }
+
     /// The GTID of the next transaction, which depends on that one.
     pub fn begin(&mut self, last_committed: i64) {
         self.sequence += 1;
         let t = Transaction {
             gtid: Some(Gtid {
-                sid: SID,
+                sid: self.sid,
                 number: self.sequence as u64,
             }),
             statements: true,

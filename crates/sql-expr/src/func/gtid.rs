@@ -74,9 +74,14 @@ fn seconds(a: &Args<'_>, at: usize, function: &str) -> Result<Option<f64>, SqlEr
     Ok(Some(if seconds == 0.0 { FOR_EVER } else { seconds }))
 }
 
-/// Whether the argument in this place names the one channel that there is, as no argument does.
-fn is_the_channel(a: &Args<'_>, at: usize) -> Result<bool, SqlError> {
-    Ok(a.len() <= at || a.text(at)?.is_some_and(|name| name.is_empty()))
+/// The channel that the argument in this place names; `None`: it is NULL. Without an argument none is named.
+fn channel(a: &Args<'_>, at: usize) -> Result<Option<Option<String>>, SqlError> {
+    if a.len() <= at {
+        return Ok(Some(None));
+    }
+    let name = a.text(at)?;
+    let name = name.map(|name| String::from_utf8_lossy(&name).to_lowercase());
+    Ok(name.map(Some))
 }
 
 fn wait(a: Args<'_>) -> Out<'_> {
@@ -88,10 +93,8 @@ fn wait(a: Args<'_>) -> Out<'_> {
 fn applied(a: Args<'_>) -> Out<'_> {
     let wanted = some!(set(&a, 0)?);
     let seconds = some!(seconds(&a, 1, "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS")?);
-    match is_the_channel(&a, 2)? {
-        true => a.cx.special(Special::WaitForApplied(wanted, seconds)),
-        false => Ok(Val::Null),
-    }
+    let channel = some!(channel(&a, 2)?);
+    a.cx.special(Special::WaitForApplied(wanted, seconds, channel))
 }
 
 fn source_position(a: Args<'_>) -> Out<'_> {
@@ -107,11 +110,12 @@ fn position<'a>(a: Args<'a>, function: &str) -> Out<'a> {
     let file = String::from_utf8_lossy(&file).into_owned();
     let position = some!(a.i64(1)?);
     let seconds = some!(seconds(&a, 2, function)?);
+    let channel = some!(channel(&a, 3)?);
     // A name without a number is no file of a binary log.
     let number = file.rsplit_once('.').map(|(_, n)| n.parse::<u64>());
     match (number, u64::try_from(position)) {
-        (Some(Ok(_)), Ok(position)) if is_the_channel(&a, 3)? => {
-            a.cx.special(Special::WaitForPlace(file, position, seconds))
+        (Some(Ok(_)), Ok(position)) => {
+            a.cx.special(Special::WaitForPlace(file, position, seconds, channel))
         }
         _ => Ok(Val::Null),
     }

@@ -10,7 +10,6 @@ use crate::access::Granted;
 use crate::binary_log::LogChange;
 use crate::bind::locked::LockedTable;
 use crate::context::Session;
-use crate::context::replica::check_channel;
 use crate::exec::unless_killed;
 use crate::sink::Done;
 use sql_expr::vars::VarInput;
@@ -70,7 +69,7 @@ impl Session {
                     }
                 }
                 // There are none.
-                FlushItem::RelayLogs(channel) => check_channel(channel.as_deref())?,
+                FlushItem::RelayLogs(channel) => self.instance.check_channel(channel.as_deref())?,
                 FlushItem::Other(_) => {}
             }
             if let FlushItem::Tables { tables, .. } = item {
@@ -135,6 +134,7 @@ impl Session {
                     }
                     self.implicit_commit().await?;
                     unless_killed(&self.engine, log.change(LogChange::Reset(first))).await?;
+                    self.forget_applied().await?;
                 }
                 ResetItem::Replica { all, channel } => {
                     self.reset_replica(granted, *all, channel.as_deref())

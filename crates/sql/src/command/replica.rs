@@ -52,6 +52,14 @@ impl Session {
         self.answered(replica.reset(all, channel)).await
     }
 
+    /// What has been applied is not known any more, as the binary log has begun anew.
+    pub(crate) async fn forget_applied(&mut self) -> Result<(), SqlError> {
+        if let Ok(replica) = self.instance.replica() {
+            self.answered(replica.forget_applied()).await?;
+        }
+        Ok(())
+    }
+
     /// As in MySQL, they are refused in a transaction that has tables locked, and commit none.
     fn begin_replica(
         &self,

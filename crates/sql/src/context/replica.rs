@@ -5,8 +5,8 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
-use types::error::codes;
 use types::{SqlError, Warning};
 
 pub use crate::exec::Applies;
@@ -17,7 +17,7 @@ use sql_parser::ast::{ChangeReplication, FilterKind, ReplicaControl, Replication
 pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Warning>, SqlError>> + Send + 'a>>;
 
 /// Carries out the statements about a replica.
-pub trait Replica: Applies {
+pub trait Replica: Send + Sync {
     /// CHANGE REPLICATION SOURCE TO.
     fn change_source<'a>(&'a self, change: &'a ChangeReplication) -> Answer<'a>;
 
@@ -31,31 +31,34 @@ pub trait Replica: Applies {
     /// The filters that a channel begins with.
     fn global_filters(&self) -> Vec<FilterFacts>;
 
-    /// START REPLICA and STOP REPLICA.
+    /// START REPLICA and STOP REPLICA: of the channel that is named, or of all.
     fn control<'a>(&'a self, control: &'a ReplicaControl) -> Answer<'a>;
 
-    /// RESET REPLICA: forgets how far it has come, and with `all` also where the source is.
+    /// RESET REPLICA: the channel that is named, or each, forgets how far it has come, and with `all` also where its source is.
     fn reset<'a>(&'a self, all: bool, channel: Option<&'a str>) -> Answer<'a>;
 
     /// Waits until what has been applied by now is durable, and the facts say so: where nobody applies meanwhile, the rows that are there and the place that
     /// is shown belong together.
     fn settled<'a>(&'a self) -> Answer<'a>;
 
-    /// What there is to show; `None` where no source was ever named.
-    fn facts(&self) -> Option<ReplicaFacts>;
-}
+    /// RESET BINARY LOGS AND GTIDS: what has been applied is not known any more. Channels that are being applied go on as they are.
+    fn forget_applied<'a>(&'a self) -> Answer<'a>;
 
-/// Whether there is a channel of this name: there is one, which has none.
-///
-/// # Errors
-/// 3074: there is not.
-pub fn check_channel(channel: Option<&str>) -> Result<(), SqlError> {
-    match channel {
-        Some(name) if !name.is_empty() => Err(SqlError::new(
-            codes::ER_REPLICA_CHANNEL_DOES_NOT_EXIST,
-            format!("Replica channel '{name}' does not exist."),
-        )),
-        _ => Ok(()),
+    /// Whether there is a channel of this name. The one without a name is always there.
+    fn has_channel(&self, name: &str) -> bool;
+
+    /// What applies what comes over a channel: the one that is named, or the one that there is. `None`: there is no such channel.
+    ///
+    /// # Errors
+    /// 3079: there are several, and none is named.
+    fn applier(&self, channel: Option<&str>) -> Result<Option<Arc<dyn Applies>>, SqlError>;
+
+    /// What there is to show of the channels that have a source, in the order of their names.
+    fn channels(&self) -> Vec<ReplicaFacts>;
+
+    /// The same of the channel without a name; `None` where it has no source.
+    fn facts(&self) -> Option<ReplicaFacts> {
+        self.channels().into_iter().find(|f| f.channel.is_empty())
     }
 }
 
@@ -203,6 +206,8 @@ pub struct FilterFacts {
 /// What SHOW REPLICA STATUS and the tables of `performance_schema` show.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplicaFacts {
+    /// The channel's name.
+    pub channel: String,
     /// Where the source is.
     pub source: SourceFacts,
     /// What the receiver does, in words.

@@ -141,9 +141,25 @@ impl Instance {
         it.ok_or_else(|| SqlError::not_supported("replication"))
     }
 
-    /// What there is to show of it.
-    pub(crate) fn replica_facts(&self) -> Option<ReplicaFacts> {
-        self.replica.get()?.upgrade()?.facts()
+    /// What there is to show of its channels.
+    pub(crate) fn replica_facts(&self) -> Vec<ReplicaFacts> {
+        let it = self.replica.get().and_then(Weak::upgrade);
+        it.map(|r| r.channels()).unwrap_or_default()
+    }
+
+    /// Whether there is a channel of this name, where one is named.
+    ///
+    /// # Errors
+    /// 3074: there is not.
+    pub(crate) fn check_channel(&self, channel: Option<&str>) -> Result<(), SqlError> {
+        let Some(name) = channel.filter(|name| !name.is_empty()) else {
+            return Ok(());
+        };
+        let it = self.replica.get().and_then(Weak::upgrade);
+        match it.is_some_and(|r| r.has_channel(name)) {
+            true => Ok(()),
+            false => Err(SqlError::no_such_channel(name)),
+        }
     }
 
     /// The filters that its channels begin with.
@@ -154,8 +170,10 @@ impl Instance {
 }
 
 impl HasApplier for Instance {
-    fn applier(&self) -> Option<Arc<dyn Applies>> {
-        let it: Arc<dyn Applies> = self.replica.get()?.upgrade()?;
-        Some(it)
+    fn applier(&self, channel: Option<&str>) -> Result<Option<Arc<dyn Applies>>, SqlError> {
+        match self.replica.get().and_then(Weak::upgrade) {
+            Some(replica) => replica.applier(channel),
+            None => Ok(None),
+        }
     }
 }

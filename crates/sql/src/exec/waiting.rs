@@ -27,8 +27,11 @@ pub trait Applies: Send + Sync {
 
 /// Knows what applies transactions, where anything does.
 pub trait HasApplier: Sync {
-    /// It.
-    fn applier(&self) -> Option<Arc<dyn Applies>>;
+    /// What applies those that come over this channel, or over the one that there is; `None`: there is no such channel.
+    ///
+    /// # Errors
+    /// 3079: there are several, and none is named.
+    fn applier(&self, channel: Option<&str>) -> Result<Option<Arc<dyn Applies>>, SqlError>;
 }
 
 /// Longest wait, for times that are out of reason.
@@ -81,8 +84,8 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             let done = wait_for_gtids(env, set, seconds, None).await?;
             Val::Int(i64::from(done != Some(true)))
         }
-        Special::WaitForApplied(set, seconds) => {
-            let Some(replica) = env.replica.applier() else {
+        Special::WaitForApplied(set, seconds, channel) => {
+            let Some(replica) = env.replica.applier(channel.as_deref())? else {
                 return Ok(Val::Null);
             };
             match wait_for_gtids(env, set, seconds, Some(&*replica)).await? {
@@ -91,8 +94,8 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
                 None => Val::Null,
             }
         }
-        Special::WaitForPlace(file, position, seconds) => {
-            let Some(replica) = env.replica.applier() else {
+        Special::WaitForPlace(file, position, seconds, channel) => {
+            let Some(replica) = env.replica.applier(channel.as_deref())? else {
                 return Ok(Val::Null);
             };
             let mut looked = 0;

@@ -1,5 +1,5 @@
-//! What this server is a replica of, and how far it has come: the tables `replication_*` of `performance_schema`. There is one channel, and
-//! none where no source was ever named.
+//! What this server is a replica of, and how far it has come: the tables `replication_*` of `performance_schema`. Each channel that
+//! has a source has a row.
 
 use types::Value;
 
@@ -7,8 +7,8 @@ use super::spec::{Spec, View, int, moment, text, uint};
 use crate::context::replica::{Failure, FilterFacts, Passage, Receiving, ReplicaFacts};
 use types::temporal::Zone;
 
-/// The one row, made of the facts.
-fn one(v: &View<'_>, row: impl Fn(&ReplicaFacts) -> Vec<Value>) -> Vec<Vec<Value>> {
+/// A row for each channel, made of its facts.
+fn each(v: &View<'_>, row: impl Fn(&ReplicaFacts) -> Vec<Value>) -> Vec<Vec<Value>> {
     let facts = v.instance.replica_facts();
     facts.iter().map(row).collect()
 }
@@ -58,10 +58,10 @@ fn passage(p: &Passage, has_passed: bool, zone: Zone) -> Vec<Value> {
 }
 
 fn connection_configuration(v: &View<'_>) -> Vec<Vec<Value>> {
-    one(v, |f| {
+    each(v, |f| {
         let s = &f.source;
         let mut row = vec![
-            text(""),
+            text(&f.channel),
             text(&s.host),
             int(s.port.into()),
             text(&s.user),
@@ -97,14 +97,14 @@ fn connection_configuration(v: &View<'_>) -> Vec<Vec<Value>> {
 
 fn connection_status(v: &View<'_>) -> Vec<Vec<Value>> {
     let zone = v.zone();
-    one(v, |f| {
+    each(v, |f| {
         let state = match f.receiving {
             Receiving::Yes => "ON",
             Receiving::Connecting => "CONNECTING",
             Receiving::No => "OFF",
         };
         let mut row = vec![
-            text(""),
+            text(&f.channel),
             text(""),
             text(&f.source_uuid),
             thread(f.receiver_thread),
@@ -121,9 +121,9 @@ fn connection_status(v: &View<'_>) -> Vec<Vec<Value>> {
 }
 
 fn applier_configuration(v: &View<'_>) -> Vec<Vec<Value>> {
-    one(v, |f| {
+    each(v, |f| {
         vec![
-            text(""),
+            text(&f.channel),
             int(f.source.delay.into()),
             Value::Null,
             text("NO"),
@@ -135,9 +135,9 @@ fn applier_configuration(v: &View<'_>) -> Vec<Vec<Value>> {
 }
 
 fn applier_status(v: &View<'_>) -> Vec<Vec<Value>> {
-    one(v, |f| {
+    each(v, |f| {
         vec![
-            text(""),
+            text(&f.channel),
             on(f.applying),
             f.remaining_delay.map_or(Value::Null, uint),
             uint(f.retries),
@@ -152,7 +152,7 @@ fn applier_status_by_coordinator(v: &View<'_>) -> Vec<Vec<Value>> {
     let facts = facts.iter().filter(|f| f.coordinated);
     facts
         .map(|f| {
-            let mut row = vec![text(""), thread(f.applier_thread), on(f.applying)];
+            let mut row = vec![text(&f.channel), thread(f.applier_thread), on(f.applying)];
             row.extend(failure(&f.applier_failure, zone));
             row
         })
@@ -162,11 +162,13 @@ fn applier_status_by_coordinator(v: &View<'_>) -> Vec<Vec<Value>> {
 fn applier_status_by_worker(v: &View<'_>) -> Vec<Vec<Value>> {
     let zone = v.zone();
     let facts = v.instance.replica_facts();
-    let workers = facts.iter().flat_map(|f| &f.workers);
+    let workers = facts.iter().flat_map(|f| {
+        let numbered = f.workers.iter().zip(1..);
+        numbered.map(move |(w, id)| (&f.channel, w, id))
+    });
     workers
-        .zip(1..)
-        .map(|(w, id)| {
-            let mut row = vec![text(""), uint(id), thread(w.thread), on(w.runs)];
+        .map(|(channel, w, id)| {
+            let mut row = vec![text(channel), uint(id), thread(w.thread), on(w.runs)];
             row.extend(failure(&w.failure, zone));
             row.extend(passage(&w.applied, true, zone));
             row.extend(passage(&w.applying, false, zone));
@@ -177,7 +179,7 @@ fn applier_status_by_worker(v: &View<'_>) -> Vec<Vec<Value>> {
 
 /// As whom and where to the receiver connects. A password is shown to nobody.
 fn slave_master_info(v: &View<'_>) -> Vec<Vec<Value>> {
-    one(v, |f| {
+    each(v, |f| {
         let s = &f.source;
         let mut row = vec![
             uint(33),
@@ -207,7 +209,7 @@ fn slave_master_info(v: &View<'_>) -> Vec<Vec<Value>> {
             text(""),
             text(""),
             int(s.auto_position.into()),
-            text(""),
+            text(&f.channel),
             text(""),
             text(""),
             int(s.get_public_key.into()),
@@ -224,7 +226,7 @@ fn slave_master_info(v: &View<'_>) -> Vec<Vec<Value>> {
 
 /// How far the applier has come. There are no files of a relay log.
 fn slave_relay_log_info(v: &View<'_>) -> Vec<Vec<Value>> {
-    one(v, |f| {
+    each(v, |f| {
         vec![
             uint(14),
             text(""),
@@ -234,7 +236,7 @@ fn slave_relay_log_info(v: &View<'_>) -> Vec<Vec<Value>> {
             int(f.source.delay.into()),
             uint(f.workers.len() as u64),
             uint(1),
-            text(""),
+            text(&f.channel),
             Value::Null,
             Value::Null,
             int(0),
@@ -279,10 +281,13 @@ fn filter(f: &FilterFacts, zone: Zone) -> [Value; 4] {
 fn applier_filters(v: &View<'_>) -> Vec<Vec<Value>> {
     let zone = v.zone();
     let facts = v.instance.replica_facts();
-    let filters = facts.iter().flat_map(|f| &f.filters);
+    let filters = facts.iter().flat_map(|c| {
+        let set = c.filters.iter();
+        set.map(move |f| (&c.channel, f))
+    });
     filters
-        .map(|f| {
-            let mut row = vec![text("")];
+        .map(|(channel, f)| {
+            let mut row = vec![text(channel)];
             row.extend(filter(f, zone));
             row.push(uint(f.used));
             row

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use engine::lock::CommitTurn;
 use engine::{Committing, Xid, XidClaim};
 use types::gtid::Origin;
 use types::{Charset, CollationId, Isolation, SqlError};
@@ -131,9 +132,9 @@ impl Session {
         self.engine.wait_durable(committing).await
     }
 
-    /// The place that what follows has in the order of commits; `None`: none.
-    pub fn stand_in_order(&mut self, number: Option<u64>) {
-        self.engine.stand_in_order(number);
+    /// The turn of what follows to commit; `None`: it waits for nobody.
+    pub fn stand_in_order(&mut self, turn: Option<CommitTurn>) {
+        self.engine.stand_in_order(turn);
     }
 
     /// Waits until all before it in the order have committed.
@@ -142,6 +143,14 @@ impl Session {
     /// 1213: one of them wants what is locked here; the transaction was rolled back. 1317 when killed.
     pub async fn wait_turn(&mut self) -> Result<(), SqlError> {
         self.engine.wait_turn().await
+    }
+
+    /// Gives what is being applied a name: another transaction of that name waits until this one has ended.
+    ///
+    /// # Errors
+    /// 1213: the transaction was rolled back. 1317 when killed.
+    pub async fn lock_name(&mut self, name: &[u8]) -> Result<(), SqlError> {
+        self.engine.lock_name(name).await
     }
 
     /// The next one's turn begins.

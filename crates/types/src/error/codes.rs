@@ -384,11 +384,13 @@ codes! {
     ER_INVALID_RPL_WILD_TABLE_FILTER_PATTERN = 3067, "HY000", "Supplied filter list contains a value which is not in the required format 'db_pattern.table_pattern'";
     ER_REPLICA_CHANNEL_DOES_NOT_EXIST = 3074, "HY000", "Replica channel '%s' does not exist.";
     ER_REPLICA_CHANNEL_NAME_INVALID_OR_TOO_LONG = 3076, "HY000", "Couldn't create channel: Channel name is either invalid or too long.";
+    ER_REPLICA_MULTIPLE_CHANNELS_CMD = 3079, "HY000", "Multiple channels exist on the replica. Please provide channel name as an argument.";
     ER_REPLICA_MAX_CHANNELS_EXCEEDED = 3080, "HY000", "Maximum number of replication channels allowed exceeded.";
     ER_REPLICA_CHANNEL_MUST_STOP = 3081, "HY000", "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '%s' first";
     ER_REPLICA_CHANNEL_WAS_RUNNING = 3083, "HY000", "Replication thread(s) for channel '%s' are already running.";
     ER_REPLICA_CHANNEL_WAS_NOT_RUNNING = 3084, "HY000", "Replication thread(s) for channel '%s' are already stopped.";
     ER_REPLICA_CHANNEL_SQL_THREAD_MUST_STOP = 3085, "HY000", "This operation cannot be performed with a running replica sql thread; run STOP REPLICA SQL_THREAD FOR CHANNEL '%s' first.";
+    ER_REPLICA_CHANNEL_SQL_SKIP_COUNTER = 3086, "HY000", "When sql_replica_skip_counter > 0, it is not allowed to start more than one SQL thread by using 'START REPLICA [SQL_THREAD]'. Value of sql_replica_skip_counter can only be used by one SQL thread at a time. Please use 'START REPLICA [SQL_THREAD] FOR CHANNEL' to start the SQL thread which will use the value of sql_replica_skip_counter.";
     ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED = 3102, "HY000", "Expression of generated column '%s' contains a disallowed function.";
     ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN = 3105, "HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
     ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN = 3106, "HY000", "'%s' is not supported for generated columns.";

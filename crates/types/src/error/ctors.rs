@@ -210,6 +210,17 @@ ctors! {
     mix_of_collations(a: &str, ca: &str, b: &str, cb: &str, op: &str) = ER_CANT_AGGREGATE_2COLLATIONS, "Illegal mix of collations ({a},{ca}) and ({b},{cb}) for operation '{op}'";
 }
 
+/// Of replication.
+impl SqlError {
+    /// 3074: there is no such channel.
+    pub fn no_such_channel(name: &str) -> SqlError {
+        SqlError::new(
+            ER_REPLICA_CHANNEL_DOES_NOT_EXIST,
+            format!("Replica channel '{name}' does not exist."),
+        )
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -119,6 +119,11 @@ impl Applier<'_> {
             self.group.open = true;
             return Ok(());
         }
+        if !self.claim_name().await {
+            // Another channel has done it.
+            (self.group.skipped, self.group.open) = (true, true);
+            return Ok(());
+        }
         let engine = self.shared.instance.engine().clone();
         let noted = self.note(mark(PREPARED, &xid)).await?;
         if noted && engine.may_end_prepared(&xid) {
@@ -173,6 +178,9 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         self.wait_alone().await?;
+        if !self.claim_name().await {
+            return self.commit(header, end).await;
+        }
         self.session.apply_in_one();
         let outcome = self.commit_prepared(header, xid, end).await;
         self.session.end_applied();
@@ -205,6 +213,9 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         self.wait_alone().await?;
+        if !self.claim_name().await {
+            return self.commit(header, end).await;
+        }
         let noted = self.note(mark(ROLLED_BACK, xid)).await?;
         let done = self.session.rollback_prepared_applied(xid).await?;
         if !done && !noted {

@@ -30,8 +30,7 @@ impl Applier<'_> {
         self.begin_group(header).await?;
         if text.eq_ignore_ascii_case(b"BEGIN") {
             self.setter.of_transaction(&query.settings);
-            self.open();
-            return Ok(());
+            return Ok(self.open_named().await?);
         }
         // Of tables that know no transactions.
         if text.eq_ignore_ascii_case(b"COMMIT") {
@@ -283,6 +282,12 @@ impl Applier<'_> {
             return Err(wire::ProtocolError::Malformed.into());
         }
         self.session.rollback_applied().await?;
+        if !self.claim_name().await {
+            // Another channel has done it.
+            self.group.skipped = true;
+            self.session.begin_applied();
+            return Ok(());
+        }
         self.all_by_themselves(first).await?;
         let mut nobody = sql::sink::Collector::new();
         let made = self
@@ -304,6 +309,11 @@ impl Applier<'_> {
         if self.session.in_transaction() {
             // Its transaction has nothing yet but its beginning: what it has is written with the rows that follow.
             self.session.rollback_applied().await?;
+        }
+        if !self.claim_name().await {
+            // Another channel has done it.
+            self.group.skipped = true;
+            return Ok(());
         }
         let now = catalog::sum(&self.shared.instance.engine().catalog());
         let before = self.place.unfinished;

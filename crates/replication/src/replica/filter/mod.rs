@@ -30,6 +30,7 @@ use targets::Target;
 /// What has set a filter, in MySQL's words.
 pub(super) mod by {
     pub const OPTIONS: &str = "STARTUP_OPTIONS";
+    pub const OPTIONS_FOR_CHANNEL: &str = "STARTUP_OPTIONS_FOR_CHANNEL";
     pub const STATEMENT: &str = "CHANGE_REPLICATION_FILTER";
     pub const STATEMENT_FOR_CHANNEL: &str = "CHANGE_REPLICATION_FILTER_FOR_CHANNEL";
 }
@@ -113,11 +114,20 @@ fn check(filter: &ReplicationFilter) -> Result<(), SqlError> {
 }
 
 impl Filters {
-    /// Those of the server's options.
-    pub(crate) fn of_options(rules: &FilterRules, now_us: i64) -> Filters {
+    /// Those of the server's options for all channels.
+    pub(crate) fn of_options(filters: &[ReplicationFilter], now_us: i64) -> Filters {
+        Filters::told(filters, by::OPTIONS, now_us)
+    }
+
+    /// Those for one.
+    pub(crate) fn of_channel(filters: &[ReplicationFilter], now_us: i64) -> Filters {
+        Filters::told(filters, by::OPTIONS_FOR_CHANNEL, now_us)
+    }
+
+    fn told(given: &[ReplicationFilter], by: &'static str, now_us: i64) -> Filters {
         let mut filters = Filters::default();
         // Each was looked at when it was added.
-        let set = filters.set(rules.filters(), by::OPTIONS, now_us);
+        let set = filters.set(given, by, now_us);
         debug_assert!(set.is_ok(), "{set:?}");
         filters
     }

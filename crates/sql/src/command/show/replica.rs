@@ -3,7 +3,7 @@
 use types::{DataType, SqlError, Value};
 
 use crate::context::Session;
-use crate::context::replica::{Failure, Receiving, ReplicaFacts, check_channel};
+use crate::context::replica::{Failure, Receiving, ReplicaFacts};
 use crate::describe::rowset::{RowSet, text};
 use crate::exec::unless_killed;
 use sql_parser::ast::FilterKind;
@@ -23,29 +23,29 @@ pub(super) async fn wait_settled(s: &Session) -> Result<(), SqlError> {
     }
 }
 
-/// The result; without rows where no source was ever named.
+/// The result: a row for the channel that is named, or for each, as far as they have a source.
 ///
 /// # Errors
-/// 3074: there is no channel of that name; the one there is has none.
+/// 3074: there is no channel of that name.
 pub(super) fn status(
     s: &mut Session,
     slave: bool,
     channel: Option<&str>,
 ) -> Result<RowSet, SqlError> {
-    check_channel(channel)?;
-    let facts = s.instance.replica_facts();
+    s.instance.check_channel(channel)?;
+    let mut facts = s.instance.replica_facts();
+    facts.retain(|f| channel.is_none_or(|name| f.channel == name));
     let zone = s.instance.options.system_zone;
-    let shown = facts.clone().unwrap_or_default();
-    let columns = columns(&shown, slave, zone);
     let mut r = RowSet::new();
-    for (name, chars, _) in &columns {
+    for (name, chars, _) in &columns(&ReplicaFacts::default(), slave, zone) {
         match chars {
             0 => r.add_column(name, DataType::UBIGINT, true),
             n => r.add_text(name, *n),
         }
     }
-    if facts.is_some() {
-        r.push(columns.into_iter().map(|(_, _, v)| v).collect());
+    for f in &facts {
+        let row = columns(f, slave, zone).into_iter();
+        r.push(row.map(|(_, _, v)| v).collect());
     }
     Ok(r)
 }
@@ -133,7 +133,7 @@ fn columns(f: &ReplicaFacts, slave: bool, zone: Zone) -> Vec<Column<'static>> {
             1024,
             rule(f, FilterKind::RewriteDb),
         ),
-        words(plain("Channel_Name"), 64, ""),
+        words(plain("Channel_Name"), 64, &f.channel),
         words(format!("{source}_TLS_Version"), 512, ""),
         words(format!("{source}_public_key_path"), 512, ""),
         number(

@@ -6,7 +6,6 @@ use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use crate::access::privilege::PRIVILEGES;
 use crate::context::Session;
-use crate::context::replica::check_channel;
 use crate::describe::rowset::{RowSet, text};
 use crate::describe::server::{ENGINES, PLUGINS};
 use sql_parser::ast::{Account, ObjectKind, ShowWhat};
@@ -142,7 +141,7 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
             super::replica::status(s, *slave, channel.as_deref())?
         }
         ShowWhat::BinlogEvents { channel, .. } => {
-            check_channel(channel.as_deref())?;
+            s.instance.check_channel(channel.as_deref())?;
             nothing(&[
                 "Log_name",
                 "Pos",
