@@ -122,9 +122,10 @@ impl Node {
         self.run(&["SET sql_log_bin = 0", &user, &grant])
     }
 
-    /// Makes it a replica of `source` from its start, and starts it.
-    pub fn follow(&self, source: &Node, way: Way) -> Outcome<()> {
+    /// Makes it a replica of `source` from its start, over this channel, and starts it.
+    pub fn follow(&self, source: &Node, way: Way, channel: Option<&str>) -> Outcome<()> {
         let port = source.setup.port;
+        let over = channel.map_or(String::new(), |c| format!(" FOR CHANNEL '{c}'"));
         let change = if self.is_ours() {
             let place = match way {
                 Way::Auto => "SOURCE_AUTO_POSITION=1".to_owned(),
@@ -135,7 +136,7 @@ impl Node {
             };
             format!(
                 "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={port}, SOURCE_USER='{ACCOUNT}', SOURCE_PASSWORD='{PASSWORD}', \
-                 SOURCE_CONNECT_RETRY=1, {place}"
+                 SOURCE_CONNECT_RETRY=1, {place}{over}"
             )
         } else {
             let (file, position) = source.written()?;
@@ -202,7 +203,7 @@ impl Node {
         loop {
             // Its server may be starting at the moment.
             let mut conn = self.connect()?;
-            let at = self.state(&mut conn)?;
+            let at = self.state_of(source, &mut conn)?;
             let there = match &wanted {
                 Some(set) if self.is_ours() => {
                     let sql = format!("SELECT GTID_SUBSET('{set}', @@GLOBAL.gtid_executed)");
@@ -223,50 +224,64 @@ impl Node {
         }
     }
 
-    /// Where it is as a replica; an error where it has stopped.
-    fn state(&self, conn: &mut Conn) -> Outcome<State> {
+    /// Where it is as a replica, by the ports of its sources; an error where it has stopped.
+    fn states(&self, conn: &mut Conn) -> Outcome<Vec<State>> {
         let sql = match self.is_ours() {
             true => "SHOW REPLICA STATUS",
             false => "SHOW SLAVE STATUS",
         };
         let result = contents::run(conn, sql)?;
-        let row = result
+        let column = |names: &[&str]| {
+            let mut columns = result.columns.iter();
+            columns.position(|c| names.contains(&&*c.name))
+        };
+        result
             .rows
-            .first()
-            .ok_or_else(|| format!("{} is no replica", self.name))?;
-        let cell = |names: &[&str]| {
-            let at = result
-                .columns
-                .iter()
-                .position(|c| names.contains(&&*c.name));
-            at.and_then(|at| row.get(at)).map(text).unwrap_or_default()
-        };
-        let error = |part: &str| {
-            let (number, says) = (format!("Last_{part}_Errno"), format!("Last_{part}_Error"));
-            format!("{} {}", cell(&[&number]), cell(&[&says]))
-        };
-        let runs = cell(&["Replica_SQL_Running", "Slave_SQL_Running"]) == "Yes";
-        let receives = cell(&["Replica_IO_Running", "Slave_IO_Running"]) != "No";
-        if !runs || !receives {
-            return Err(format!(
-                "{} has stopped: applier {}; receiver {}",
-                self.name,
-                error("SQL"),
-                error("IO")
-            ));
-        }
-        Ok(State {
-            file: cell(&["Relay_Source_Log_File", "Relay_Master_Log_File"]),
-            position: cell(&["Exec_Source_Log_Pos", "Exec_Master_Log_Pos"])
-                .parse()
-                .unwrap_or(0),
-            says: format!("{}; {}", error("SQL"), error("IO")),
-        })
+            .iter()
+            .map(|row| {
+                let cell = |names: &[&str]| {
+                    let at = column(names);
+                    at.and_then(|at| row.get(at)).map(text).unwrap_or_default()
+                };
+                let error = |part: &str| {
+                    let (number, says) =
+                        (format!("Last_{part}_Errno"), format!("Last_{part}_Error"));
+                    format!("{} {}", cell(&[&number]), cell(&[&says]))
+                };
+                let runs = cell(&["Replica_SQL_Running", "Slave_SQL_Running"]) == "Yes";
+                let receives = cell(&["Replica_IO_Running", "Slave_IO_Running"]) != "No";
+                if !runs || !receives {
+                    return Err(format!(
+                        "{} has stopped: applier {}; receiver {}; channel '{}'",
+                        self.name,
+                        error("SQL"),
+                        error("IO"),
+                        cell(&["Channel_Name"])
+                    ));
+                }
+                let number = |names: &[&str]| cell(names).parse().unwrap_or(0);
+                Ok(State {
+                    port: number(&["Source_Port", "Master_Port"]),
+                    file: cell(&["Relay_Source_Log_File", "Relay_Master_Log_File"]),
+                    position: number(&["Exec_Source_Log_Pos", "Exec_Master_Log_Pos"]),
+                    says: format!("{}; {}", error("SQL"), error("IO")),
+                })
+            })
+            .collect()
     }
 
-    /// The file of its source's binary log that it needs, and those behind it.
-    pub fn needs(&self) -> Outcome<String> {
-        Ok(self.state(&mut self.connect()?)?.file)
+    /// Where it is as a replica of that one.
+    fn state_of(&self, source: &Node, conn: &mut Conn) -> Outcome<State> {
+        let mut all = self.states(conn)?;
+        let is_it = |s: &State| s.port == u64::from(source.setup.port);
+        let at = all.iter().position(is_it);
+        let at = at.ok_or_else(|| format!("{} is no replica of {}", self.name, source.name))?;
+        Ok(all.swap_remove(at))
+    }
+
+    /// The file of that source's binary log that it needs, and those behind it.
+    pub fn needs_of(&self, source: &Node) -> Outcome<String> {
+        Ok(self.state_of(source, &mut self.connect()?)?.file)
     }
 
     /// The end of what it has said.
@@ -278,6 +293,8 @@ impl Node {
 
 /// Where a replica is.
 struct State {
+    /// Of its source.
+    port: u64,
     file: String,
     position: u64,
     /// Its last errors.

@@ -2,7 +2,8 @@
 //!
 //! Rounds: clients write while servers are killed at random moments and started again; then the clients rest, the replicas apply what is left,
 //! and everything is compared: definitions, rows and checksums of all tables, views, accounts, the transactions executed. After each kill the
-//! binary log's files have to begin with what they had before it, and no replica may have a transaction that its source has not. In the end
+//! binary log's files have to begin with what they had before it, and no replica may have a transaction that its source has not. The last one may
+//! have two sources, the first server and the second, so that each transaction comes to it twice. In the end
 //! `mariadb-binlog` verifies all files.
 
 mod chain;
@@ -63,6 +64,9 @@ pub struct Options {
     /// The last replica is MariaDB, of ours.
     #[arg(long)]
     mariadb_replica: bool,
+    /// The last replica has the source as a source as well, over a channel of its own.
+    #[arg(long, conflicts_with_all = ["source", "mariadb_replica"])]
+    diamond: bool,
     /// Nobody is killed.
     #[arg(long)]
     no_kills: bool,
@@ -89,6 +93,7 @@ pub fn short(seed: u64) -> Outcome<()> {
         clients: 3,
         source: Source::Tidemill,
         mariadb_replica: false,
+        diamond: true,
         no_kills: false,
         sysbench: false,
         round_seconds: 0,
@@ -258,8 +263,11 @@ impl<'o> Series<'o> {
         let [source, replica, second] = &self.nodes[..] else {
             return Ok(());
         };
-        replica.follow(source, first.0)?;
-        second.follow(replica, first.1)?;
+        replica.follow(source, first.0, None)?;
+        second.follow(replica, first.1, None)?;
+        if self.options.diamond {
+            second.follow(source, first.0, Some("direct"))?;
+        }
         let mut conn = source.connect()?;
         tables::make(&mut conn, &source.setup, self.dialect)?;
         tables::make_aside(&mut conn)?;
@@ -367,9 +375,12 @@ impl<'o> Series<'o> {
                 .map_err(|e| format!("{}: {e}", node.name))?;
             self.kept += before.size();
         }
-        for pair in self.nodes.windows(2) {
-            if pair.iter().all(Node::is_ours) {
-                pair[1].has_no_more_than(&pair[0])?;
+        for at in 1..self.nodes.len() {
+            // What has come over two ways may be behind neither of them.
+            let of = if self.options.diamond { 0 } else { at - 1 };
+            let pair = [&self.nodes[of], &self.nodes[at]];
+            if pair.iter().all(|n| n.is_ours()) {
+                pair[1].has_no_more_than(pair[0])?;
             }
         }
         Ok(())
@@ -434,7 +445,10 @@ impl<'o> Series<'o> {
         if !self.nodes[0].is_ours() || !self.rng.one_in(2) {
             return Ok(());
         }
-        let file = self.nodes[1].needs()?;
+        let mut file = self.nodes[1].needs_of(&self.nodes[0])?;
+        if self.options.diamond {
+            file = file.min(self.nodes[2].needs_of(&self.nodes[0])?);
+        }
         self.nodes[0].run(&[&format!("PURGE BINARY LOGS TO '{file}'")])
     }
 }
