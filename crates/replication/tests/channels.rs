@@ -305,6 +305,15 @@ fn what_was_applied_is_left_out_when_it_comes_again() {
         assert_eq!(failures(&settled(&replica, "", f.bytes.len())), "");
         let sum = "SELECT CAST(SUM(id) AS SIGNED) FROM d.t";
         assert_eq!(number(&i, sum), 36);
+        // Until all names are forgotten.
+        run(&i, "STOP REPLICA");
+        run(&i, "RESET BINARY LOGS AND GTIDS");
+        let f = replica.facts().expect("a source");
+        assert_eq!(f.executed_gtids, "");
+        scripted::go_on_from(&i, port, 4);
+        run(&i, "START REPLICA");
+        let why = failures(&settled(&replica, "", f.applied.position as usize));
+        assert!(why.contains("database exists"), "{why}");
         block_on(replica.stop());
         drop(replica);
         block_on(engine.close()).expect("the end");

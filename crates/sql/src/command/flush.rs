@@ -122,8 +122,9 @@ impl Session {
                 }
                 ResetItem::Master(first) => {
                     let log = self.instance.binary_log.get().cloned();
-                    let log =
-                        log.ok_or_else(|| SqlError::fixed(codes::ER_FLUSH_SOURCE_BINLOG_CLOSED))?;
+                    if log.is_none() && first.is_some() {
+                        return Err(SqlError::fixed(codes::ER_FLUSH_SOURCE_BINLOG_CLOSED));
+                    }
                     let first = first.unwrap_or(1);
                     if !(1..=MOST_FILES).contains(&first) {
                         let why = format!("the number of a file is from 1 to {MOST_FILES}");
@@ -133,7 +134,10 @@ impl Session {
                         ));
                     }
                     self.implicit_commit().await?;
-                    unless_killed(&self.engine, log.change(LogChange::Reset(first))).await?;
+                    if let Some(log) = log {
+                        unless_killed(&self.engine, log.change(LogChange::Reset(first))).await?;
+                    }
+                    // Also of a replica without a binary log, as in MySQL.
                     self.forget_applied().await?;
                 }
                 ResetItem::Replica { all, channel } => {
