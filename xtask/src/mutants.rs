@@ -6,6 +6,7 @@ use crate::planted::{BACKUP, BINLOG, CASES, CLUSTER, MODELS, REPLICA, SIM, STATE
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
 use harness::workspace;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -238,7 +239,8 @@ fn by_backup(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
 }
 
 fn by_replica(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
-    for program in ["last_committed", "parallel"] {
+    let programs: BTreeSet<&str> = REPLICA.iter().map(|r| r.1).collect();
+    for program in programs {
         let its = REPLICA.iter().filter(|r| r.1 == program);
         let its: Vec<_> = its.map(|(bug, _, test)| (*bug, *test)).collect();
         let of = ["--package", "replication", "--test", program];

@@ -294,11 +294,6 @@ pub const REPLICA: &[(&str, &str, &str)] = &[
         "what_comes_over_two_channels_is_applied_once",
     ),
     (
-        "replica-knows-no-names",
-        "channels",
-        "what_was_applied_is_left_out_when_it_comes_again",
-    ),
-    (
         "replica-definition-beside-others",
         "parallel",
         "definitions_are_beside_nothing",

@@ -13,9 +13,6 @@ impl<'s> Applier<'s> {
         let Some(gtid) = self.group.gtid else {
             return;
         };
-        if base::mutant!("replica-knows-no-names") {
-            return;
-        }
         let log = self.shared.instance.binary_log();
         let log = log.filter(|_| self.place.unfinished.is_none());
         if self.shared.names.has(gtid) || log.is_some_and(|log| log.has_executed(gtid)) {
