@@ -271,7 +271,15 @@ fn a_start_is_one_connection() {
 /// applied, and what was waiting, came again.
 #[test]
 fn a_receiver_that_is_started_again_goes_on_where_the_last_was() {
+    // What has a GTID would be left out if it came again.
+    for (workers, anonymous) in [(1, false), (4, false), (1, true), (4, true)] {
+        started_again(workers, anonymous);
+    }
+}
+
+fn started_again(workers: u32, anonymous: bool) {
     let mut file = File::new(Checksum::Crc32, 200);
+    file.anonymous = anonymous;
     file.statement("CREATE DATABASE d");
     // No key says that a row is there already.
     file.statement("CREATE TABLE t (id INT, a VARCHAR(200))");
@@ -284,51 +292,53 @@ fn a_receiver_that_is_started_again_goes_on_where_the_last_was() {
     file.commit();
     file.inserts(2, &[(5, "comes".to_owned())]);
     let end = file.bytes.len();
-    for workers in [1, 4] {
-        let (_engine, instance) = server(&Arc::new(MemDisk::default()));
-        run(
-            &instance,
-            &format!("SET GLOBAL replica_parallel_workers = {workers}"),
-        );
-        let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
-        let (port, sent_to) = serve_in_steps("8.0.41", file.bytes.clone());
-        sent_to.set(first);
-        begin(&instance, port);
-        assert_eq!(settled(&replica, first).applier_failure.message, "");
-        let came = |position: usize| {
-            let until = Instant::now() + Duration::from_secs(20);
-            let received = || replica.facts().expect("a source").received.position;
-            while received() != position as u64 {
-                assert!(Instant::now() < until, "{:?}", replica.facts());
-                std::thread::sleep(Duration::from_millis(2));
-            }
-        };
-        let again = || {
-            run(&instance, "STOP REPLICA IO_THREAD");
-            run(&instance, "START REPLICA IO_THREAD");
-        };
-        again();
-        let mut locker = Session::of_the_server(&instance, instance.next_connection_id());
-        block_on(locker.query("FLUSH TABLES WITH READ LOCK")).expect("a lock");
-        sent_to.set(half);
-        came(half);
-        again();
-        sent_to.set(end);
-        came(end);
-        again();
-        // What waits is called received: whoever promotes this server waits for it.
-        let retrieved = replica.facts().expect("a source").retrieved_gtids;
-        assert_eq!(retrieved, format!("{SID}:1-6"), "{workers} workers");
-        block_on(locker.query("UNLOCK TABLES")).expect("no lock");
-        let facts = settled(&replica, end);
-        let failure = (
-            facts.applier_failure.message,
-            facts.receiver_failure.message,
-        );
-        assert_eq!(failure, Default::default(), "{workers} workers");
-        let ids = run(&instance, "SELECT GROUP_CONCAT(id ORDER BY id) FROM d.t");
-        let ids = types::convert::to_text(ids[0][0].as_ref());
-        assert_eq!(ids, "1,2,3,4,5", "{workers} workers");
-        block_on(replica.stop());
-    }
+    let (_engine, instance) = server(&Arc::new(MemDisk::default()));
+    run(
+        &instance,
+        &format!("SET GLOBAL replica_parallel_workers = {workers}"),
+    );
+    let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+    let (port, sent_to) = serve_in_steps("8.0.41", file.bytes.clone());
+    sent_to.set(first);
+    begin(&instance, port);
+    assert_eq!(settled(&replica, first).applier_failure.message, "");
+    let came = |position: usize| {
+        let until = Instant::now() + Duration::from_secs(20);
+        let received = || replica.facts().expect("a source").received.position;
+        while received() != position as u64 {
+            assert!(Instant::now() < until, "{:?}", replica.facts());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    };
+    let again = || {
+        run(&instance, "STOP REPLICA IO_THREAD");
+        run(&instance, "START REPLICA IO_THREAD");
+    };
+    again();
+    let mut locker = Session::of_the_server(&instance, instance.next_connection_id());
+    block_on(locker.query("FLUSH TABLES WITH READ LOCK")).expect("a lock");
+    sent_to.set(half);
+    came(half);
+    again();
+    sent_to.set(end);
+    came(end);
+    again();
+    // What waits is called received: whoever promotes this server waits for it.
+    let retrieved = replica.facts().expect("a source").retrieved_gtids;
+    let named = match anonymous {
+        true => String::new(),
+        false => format!("{SID}:1-6"),
+    };
+    assert_eq!(retrieved, named, "{workers} workers");
+    block_on(locker.query("UNLOCK TABLES")).expect("no lock");
+    let facts = settled(&replica, end);
+    let failure = (
+        facts.applier_failure.message,
+        facts.receiver_failure.message,
+    );
+    assert_eq!(failure, Default::default(), "{workers} workers");
+    let ids = run(&instance, "SELECT GROUP_CONCAT(id ORDER BY id) FROM d.t");
+    let ids = types::convert::to_text(ids[0][0].as_ref());
+    assert_eq!(ids, "1,2,3,4,5", "{workers} workers");
+    block_on(replica.stop());
 }

@@ -25,6 +25,8 @@ pub struct File {
     sequence: i64,
     /// Whose transactions they are.
     pub sid: Sid,
+    /// Transactions have no GTIDs.
+    pub anonymous: bool,
     /// What statements depend on; `None`: on all before them.
     pub clock: Option<i64>,
     /// Bytes of the longest text.
@@ -43,6 +45,7 @@ impl File {
             checksum: Checksum::Crc32,
             sequence: 0,
             sid: SID,
+            anonymous: false,
             clock: None,
             text: chars * 4,
             database: "d",
@@ -95,7 +98,7 @@ impl File {
     pub fn begin(&mut self, last_committed: i64) {
         self.sequence += 1;
         let t = Transaction {
-            gtid: Some(Gtid {
+            gtid: (!self.anonymous).then_some(Gtid {
                 sid: self.sid,
                 number: self.sequence as u64,
             }),
@@ -108,7 +111,11 @@ impl File {
             original_version: 80_041,
             immediate_version: 80_041,
         };
-        self.event(kind::GTID, |out| t.write(out));
+        let kind = match self.anonymous {
+            true => kind::ANONYMOUS_GTID,
+            false => kind::GTID,
+        };
+        self.event(kind, |out| t.write(out));
     }
 
     pub fn query(&mut self, statement: &str) {
