@@ -440,9 +440,14 @@ impl<'o> Series<'o> {
         self.purge()
     }
 
-    /// Files that the replica has no need of go, sometimes.
+    /// Files that the replica has no need of go, sometimes; beside sysbench always, as they would fill the disk.
     fn purge(&mut self) -> Outcome<()> {
-        if !self.nodes[0].is_ours() || !self.rng.one_in(2) {
+        let wanted = self.rng.one_in(2) || self.options.sysbench;
+        if wanted && self.options.sysbench {
+            let file = self.nodes[2].needs_of(&self.nodes[1])?;
+            self.nodes[1].run(&[&format!("PURGE BINARY LOGS TO '{file}'")])?;
+        }
+        if !self.nodes[0].is_ours() || !wanted {
             return Ok(());
         }
         let mut file = self.nodes[1].needs_of(&self.nodes[0])?;
