@@ -256,7 +256,8 @@ impl ReplicaServer {
         Ok(warnings)
     }
 
-    fn variable(&self, name: &str) -> u64 {
+    /// A number of a variable of the server.
+    pub(super) fn variable(&self, name: &str) -> u64 {
         let v = self.instance.globals().value_by_name(name);
         v.map_or(0, |v| v.as_u64())
     }

@@ -191,13 +191,7 @@ impl ReplicaServer {
             server.add(Arc::clone(&channel));
             channels.push(channel);
         }
-        let variable = |name| {
-            instance
-                .globals()
-                .value_by_name(name)
-                .map_or(0, |v| v.as_u64())
-        };
-        if variable("skip_replica_start") == 0 && variable("server_id") != 0 {
+        if server.variable("skip_replica_start") == 0 && server.variable("server_id") != 0 {
             for channel in channels {
                 channel.begin(Part::Applier)?;
                 channel.begin(Part::Receiver)?;

@@ -54,11 +54,11 @@ impl Names {
     /// Whether this failure may come from another channel, and says nothing against the transaction: two that apply the same are in each other's way until
     /// one has done it. One of them always goes on, so it need not be counted how often.
     pub fn may_be_another(&self, e: &SqlError) -> bool {
-        e.code == codes::ER_LOCK_DEADLOCK && self.has_company()
+        e.code == codes::ER_LOCK_DEADLOCK && self.several_apply()
     }
 
     /// Whether several channels are being applied.
-    pub fn has_company(&self) -> bool {
+    pub fn several_apply(&self) -> bool {
         self.appliers.load(Ordering::SeqCst) > 1
     }
 

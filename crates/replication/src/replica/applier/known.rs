@@ -37,7 +37,7 @@ impl<'s> Applier<'s> {
         let Some(gtid) = self.group.gtid.filter(|_| wanted) else {
             return Ok(());
         };
-        if !self.shared.names.has_company() {
+        if !self.shared.names.several_apply() {
             return Ok(());
         }
         let name = [&gtid.sid.0[..], &gtid.number.to_be_bytes()].concat();
