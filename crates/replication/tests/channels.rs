@@ -10,7 +10,7 @@ use base::mem::MemDisk;
 use replication::replica::ReplicaServer;
 use replication::replica::filter::FilterRules;
 use scripted::file::File;
-use scripted::{failures, number, run, serve, server, with_workers};
+use scripted::{failures, number, run, serve, serve_in_steps, server, with_workers};
 use sql::context::replica::{Receiving, Replica, ReplicaFacts};
 use sql::{Instance, Session};
 use types::Value;
@@ -285,6 +285,124 @@ fn what_comes_over_two_channels_is_applied_once() {
         );
         block_on(replica.stop());
     }
+}
+
+/// Waits until something is so.
+fn soon(what: &str, so: impl Fn() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(30);
+    while !so() {
+        assert!(Instant::now() < limit, "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The same ALTER over two channels, and a transaction that is in its way: one channel waits for the transaction, and the other for the first.
+#[test]
+fn nobody_stops_for_longer_than_asked() {
+    for workers in [1, 4] {
+        let mut f = of(1, "d", 3);
+        let before = f.bytes.len();
+        f.statement("ALTER TABLE t ADD COLUMN n INT NOT NULL DEFAULT 7");
+        let (_engine, i) = server(&Arc::new(MemDisk::default()));
+        with_workers(&i, workers);
+        let replica = block_on(ReplicaServer::start(&i)).expect("a replica");
+        let sources = ["a", "b"].map(|channel| {
+            let (port, sent) = serve_in_steps("8.0.41", f.bytes.clone());
+            change(&i, channel, port);
+            sent.set(before);
+            sent
+        });
+        run(&i, "START REPLICA");
+        for channel in ["a", "b"] {
+            assert_eq!(failures(&settled(&replica, channel, before)), "");
+        }
+        let mut reader = Session::of_the_server(&i, i.next_connection_id());
+        block_on(reader.query("BEGIN")).expect("begun");
+        block_on(reader.query("SELECT * FROM d.t")).expect("rows");
+        // One after the other: who has the claim is known then.
+        let waits = |state: &str| {
+            let sql = "SELECT state FROM information_schema.processlist";
+            texts(&i, sql).iter().any(|s| s.contains(state))
+        };
+        let [a, b] = &sources;
+        a.set(f.bytes.len());
+        soon("it waits for the table", || {
+            waits("Waiting for table metadata lock")
+        });
+        b.set(f.bytes.len());
+        soon("it waits for the other", || {
+            waits("Waiting for GTID to be committed")
+        });
+        run(&i, "SET GLOBAL rpl_stop_replica_timeout = 2");
+        // It need not wait for what the other waits for.
+        run(&i, "STOP REPLICA FOR CHANNEL 'b'");
+        assert!(!facts(&replica, "b").applying && !waits("Waiting for GTID"));
+        assert_eq!(failures(&facts(&replica, "b")), "");
+        // The other cannot end.
+        assert_eq!(refused(&i, "STOP REPLICA"), 1875);
+        assert!(facts(&replica, "a").applying);
+        // Nor for somebody who is willing to wait, until he is not.
+        run(&i, "SET GLOBAL rpl_stop_replica_timeout = 1000");
+        let mut patient = Session::of_the_server(&i, i.next_connection_id());
+        let interrupt = patient.interrupt();
+        let stops = std::thread::spawn(move || block_on(patient.query("STOP REPLICA")));
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!stops.is_finished());
+        interrupt.kill_query();
+        let killed = stops.join().expect("no panic").expect_err("killed");
+        assert_eq!(killed.code, 1317);
+        block_on(reader.query("COMMIT")).expect("committed");
+        block_on(reader.close());
+        soon("it ends when it can", || !facts(&replica, "a").applying);
+        assert_eq!(number(&i, "SELECT SUM(n) DIV 1 FROM d.t"), 21);
+        run(&i, "START REPLICA");
+        for channel in ["a", "b"] {
+            assert_eq!(failures(&settled(&replica, channel, f.bytes.len())), "");
+        }
+        block_on(replica.stop());
+    }
+}
+
+/// As in MySQL: statements about replicas commit what is open, and one that would wait for what its own session has locked is refused.
+#[test]
+fn they_commit_what_is_open_and_do_not_wait_for_themselves() {
+    let f = of(1, "d", 3);
+    let (_engine, i) = server(&Arc::new(MemDisk::default()));
+    let replica = block_on(ReplicaServer::start(&i)).expect("a replica");
+    change(&i, "", serve("8.0.41", f.bytes.clone()));
+    run(&i, "START REPLICA");
+    assert_eq!(failures(&settled(&replica, "", f.bytes.len())), "");
+    let mut c = Session::of_the_server(&i, i.next_connection_id());
+    let filter = "CHANGE REPLICATION FILTER REPLICATE_DO_DB = ()";
+    let delay = "CHANGE REPLICATION SOURCE TO SOURCE_DELAY = 0";
+    let statements = [
+        "STOP REPLICA",
+        delay,
+        filter,
+        "RESET REPLICA",
+        "START REPLICA",
+        "STOP REPLICA",
+    ];
+    for (n, sql) in statements.iter().enumerate() {
+        let insert = format!("INSERT INTO d.t VALUES ({}, 'own')", 100 + n);
+        for sql in ["BEGIN", &insert, sql, "ROLLBACK"] {
+            block_on(c.query(sql)).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        }
+        let own = "SELECT COUNT(*) FROM d.t WHERE a = 'own'";
+        assert_eq!(number(&i, own), n as i64 + 1, "{sql}");
+    }
+    for lock in ["FLUSH TABLES WITH READ LOCK", "LOCK TABLES d.t READ"] {
+        block_on(c.query(lock)).expect(lock);
+        for sql in ["STOP REPLICA", delay, "RESET REPLICA"] {
+            let e = block_on(c.query(sql)).expect_err(sql);
+            assert_eq!(e.code, 1192, "{sql}");
+        }
+        block_on(c.query("START REPLICA")).expect("begun");
+        block_on(c.query("UNLOCK TABLES")).expect("unlocked");
+        block_on(c.query("STOP REPLICA")).expect("stopped");
+    }
+    block_on(c.close());
+    block_on(replica.stop());
 }
 
 /// A place that is set back: what has a name that was executed is not done again.

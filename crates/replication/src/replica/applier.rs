@@ -452,7 +452,7 @@ impl Applier<'_> {
             }
             turn?;
         }
-        if !self.claim_name().await {
+        if !self.claim_name().await? {
             self.take_back_known().await?;
         }
         let place = self.behind(end);

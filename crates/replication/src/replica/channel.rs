@@ -143,8 +143,8 @@ impl Channel {
         Ok(true)
     }
 
-    /// Ends a thread and waits for that; whether it ran.
-    pub(super) async fn end(&self, part: Part) -> bool {
+    /// Tells a thread to end; whether it ran.
+    pub(super) fn ask_to_end(&self, part: Part) -> bool {
         if !self.runs(part) {
             return false;
         }
@@ -152,11 +152,15 @@ impl Channel {
             Part::Receiver => self.shared.end_receiver(),
             Part::Applier => self.shared.end_applier(),
         }
+        true
+    }
+
+    /// Waits until a thread that was told to has ended.
+    pub(super) async fn ended(&self, part: Part) {
         self.shared
             .ended
             .wait_for(|| (!self.runs(part)).then_some(()))
             .await;
-        true
     }
 
     /// Waits until what has been applied by now is durable.

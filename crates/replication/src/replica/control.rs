@@ -2,8 +2,12 @@
 //!
 //! Must never do: apply anything, or wait while others may not change the replica for longer than its parts need to end.
 
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
+use base::environment::deadline;
 use sql_parser::ast::{ChangeReplication, ReplicaControl, ReplicationFilter};
 use types::error::codes;
 use types::gtid::GtidSet;
@@ -232,28 +236,53 @@ impl ReplicaServer {
             }
         } else {
             parts.reverse();
+            return self.end(&these, &parts).await;
         }
         let mut warnings = Vec::new();
         for channel in these {
             let mut any = false;
-            let begins = control.start && parts.contains(&Part::Applier);
-            if begins && !channel.runs(Part::Applier) {
+            if parts.contains(&Part::Applier) && !channel.runs(Part::Applier) {
                 let skip = self.take_skip_counter();
                 let mut s = channel.shared.state();
                 s.until = until.clone();
                 s.skip = skip;
             }
             for part in &parts {
-                any |= match control.start {
-                    true => channel.begin(*part)?,
-                    false => channel.end(*part).await,
-                };
+                any |= channel.begin(*part)?;
             }
             if !any {
-                warnings.push(nothing_to_do(&channel.shared.name, control.start));
+                warnings.push(nothing_to_do(&channel.shared.name, true));
             }
         }
         Ok(warnings)
+    }
+
+    /// Tells all to end, and only then waits for them: one may wait for another.
+    ///
+    /// # Errors
+    /// 1875, 1876: it takes longer than `rpl_stop_replica_timeout`. What was told to end does so when it can.
+    async fn end(&self, these: &[Arc<Channel>], parts: &[Part]) -> Result<Vec<Warning>, SqlError> {
+        let clock = &self.instance.engine().environment().clock;
+        let micros = self.variable("rpl_stop_replica_timeout") * 1_000_000;
+        let mut late = pin!(deadline(&**clock, clock.now_us().saturating_add(micros)));
+        let mut ran = vec![false; these.len()];
+        for part in parts {
+            for (channel, ran) in these.iter().zip(&mut ran) {
+                *ran |= channel.ask_to_end(*part);
+            }
+            for channel in these {
+                let mut ended = pin!(channel.ended(*part));
+                poll_fn(|cx| match ended.as_mut().poll(cx) {
+                    Poll::Ready(()) => Poll::Ready(Ok(())),
+                    Poll::Pending => late.as_mut().poll(cx).map(|()| Err(ends_later(*part))),
+                })
+                .await?;
+            }
+        }
+        let rested = these.iter().zip(ran).filter(|(_, ran)| !ran);
+        Ok(rested
+            .map(|(channel, _)| nothing_to_do(&channel.shared.name, false))
+            .collect())
     }
 
     /// A number of a variable of the server.
@@ -362,6 +391,14 @@ impl ReplicaServer {
 }
 
 const SKIP_COUNTER: &str = "sql_replica_skip_counter";
+
+/// A thread was told to end, and does so once what it is at is done.
+fn ends_later(part: Part) -> SqlError {
+    SqlError::fixed(match part {
+        Part::Receiver => codes::ER_STOP_REPLICA_IO_THREAD_TIMEOUT,
+        Part::Applier => codes::ER_STOP_REPLICA_SQL_THREAD_TIMEOUT,
+    })
+}
 
 /// The note about a channel of which all that is to run runs, or none of what is to end.
 fn nothing_to_do(name: &str, start: bool) -> Warning {

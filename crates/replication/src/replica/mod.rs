@@ -207,9 +207,14 @@ impl ReplicaServer {
     /// Ends all threads, and waits for them. The server is about to end.
     pub async fn stop(&self) {
         let _turn = self.turn().await;
-        for channel in self.all() {
-            channel.end(Part::Receiver).await;
-            channel.end(Part::Applier).await;
+        let all = self.all();
+        for part in [Part::Receiver, Part::Applier] {
+            for channel in &all {
+                channel.ask_to_end(part);
+            }
+            for channel in &all {
+                channel.ended(part).await;
+            }
         }
     }
 

@@ -44,6 +44,16 @@ pub(super) struct NameClaim<'n> {
     gtid: Gtid,
 }
 
+/// What became of a claim.
+pub(super) enum Claimed<'n> {
+    /// Nobody else has it.
+    Mine(NameClaim<'n>),
+    /// It was applied.
+    Done,
+    /// Somebody else has it still, and whoever waits was told to end.
+    GivenUp,
+}
+
 impl Names {
     /// A channel begins to be applied.
     pub fn begin_applying(&self) -> Applying<'_> {
@@ -87,26 +97,36 @@ impl Names {
         self.inner.lock().done.has(gtid)
     }
 
-    /// The same, once nobody is about to.
-    pub async fn settled(&self, gtid: Gtid) -> bool {
+    /// The same, once nobody is about to; `None`: `gives_up` has said so meanwhile.
+    pub async fn settled(&self, gtid: Gtid, gives_up: impl Fn() -> bool) -> Option<bool> {
         let asked = || {
             let s = self.inner.lock();
-            (!s.claimed.contains(&gtid)).then(|| s.done.has(gtid))
+            match s.claimed.contains(&gtid) {
+                false => Some(Some(s.done.has(gtid))),
+                true => gives_up().then_some(None),
+            }
         };
         self.freed.wait_for(asked).await
     }
 
-    /// Claims it, once nobody has it; `None`: it was applied.
-    pub async fn claim(&self, gtid: Gtid) -> Option<NameClaim<'_>> {
+    /// Claims it, once nobody has it.
+    pub async fn claim(&self, gtid: Gtid, gives_up: impl Fn() -> bool) -> Claimed<'_> {
         let claim = || {
             let mut s = self.inner.lock();
             if s.done.has(gtid) {
-                return Some(false);
+                return Some(Claimed::Done);
             }
-            s.claimed.insert(gtid).then_some(true)
+            if s.claimed.insert(gtid) {
+                return Some(Claimed::Mine(NameClaim { names: self, gtid }));
+            }
+            gives_up().then_some(Claimed::GivenUp)
         };
-        let claimed = self.freed.wait_for(claim).await;
-        claimed.then_some(NameClaim { names: self, gtid })
+        self.freed.wait_for(claim).await
+    }
+
+    /// Who waits is to ask again whether to give up.
+    pub fn ask_again(&self) {
+        self.freed.fire();
     }
 }
 
@@ -145,30 +165,56 @@ mod tests {
     fn a_name_is_claimed_by_one_and_done_once() {
         let names = Names::default();
         let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(Some(first)) = pin!(names.claim(gtid(1))).poll(&mut cx) else {
+        let Poll::Ready(Claimed::Mine(first)) = pin!(names.claim(gtid(1), || false)).poll(&mut cx)
+        else {
             panic!("free, and not claimed");
         };
         {
-            let mut second = pin!(names.claim(gtid(1)));
-            let mut asked = pin!(names.settled(gtid(1)));
+            let mut second = pin!(names.claim(gtid(1), || false));
+            let mut asked = pin!(names.settled(gtid(1), || false));
             assert!(second.as_mut().poll(&mut cx).is_pending());
             assert!(asked.as_mut().poll(&mut cx).is_pending());
             // Another is free.
             assert!(matches!(
-                pin!(names.claim(gtid(2))).poll(&mut cx),
-                Poll::Ready(Some(_))
+                pin!(names.claim(gtid(2), || false)).poll(&mut cx),
+                Poll::Ready(Claimed::Mine(_))
             ));
             assert!(!names.has(gtid(1)));
             first.done();
-            assert!(matches!(second.as_mut().poll(&mut cx), Poll::Ready(None)));
-            assert_eq!(asked.as_mut().poll(&mut cx), Poll::Ready(true));
+            assert!(matches!(
+                second.as_mut().poll(&mut cx),
+                Poll::Ready(Claimed::Done)
+            ));
+            assert_eq!(asked.as_mut().poll(&mut cx), Poll::Ready(Some(true)));
         }
         // Two was given back without having been done.
         assert!(names.has(gtid(1)) && !names.has(gtid(2)));
         names.forget();
         assert_eq!(
-            pin!(names.settled(gtid(1))).poll(&mut cx),
-            Poll::Ready(false)
+            pin!(names.settled(gtid(1), || false)).poll(&mut cx),
+            Poll::Ready(Some(false))
         );
+    }
+
+    #[test]
+    fn who_waits_for_a_claim_gives_up_when_told_to() {
+        let names = Names::default();
+        let mut cx = Context::from_waker(Waker::noop());
+        let told = std::cell::Cell::new(false);
+        let Poll::Ready(Claimed::Mine(_first)) = pin!(names.claim(gtid(1), || false)).poll(&mut cx)
+        else {
+            panic!("free, and not claimed");
+        };
+        let mut second = pin!(names.claim(gtid(1), || told.get()));
+        let mut asked = pin!(names.settled(gtid(1), || told.get()));
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        assert!(asked.as_mut().poll(&mut cx).is_pending());
+        told.set(true);
+        names.ask_again();
+        assert!(matches!(
+            second.as_mut().poll(&mut cx),
+            Poll::Ready(Claimed::GivenUp)
+        ));
+        assert_eq!(asked.as_mut().poll(&mut cx), Poll::Ready(None));
     }
 }

@@ -187,6 +187,8 @@ impl Shared {
     /// The applier is to end, behind the transactions that are whole.
     pub fn end_applier(&self) {
         self.queue.stop_taking(true);
+        // What another channel has claimed is not waited for any more.
+        self.names.ask_again();
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {

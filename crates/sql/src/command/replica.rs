@@ -2,12 +2,15 @@
 //!
 //! Never here: what they do.
 
+use std::sync::Arc;
+
 use types::error::codes;
 use types::{SqlError, Warning};
 
 use crate::access::Granted;
 use crate::context::Session;
-use crate::context::replica::Answer;
+use crate::context::replica::{Answer, Replica};
+use crate::exec::unless_killed;
 use crate::sink::Done;
 use sql_parser::ast::{ChangeReplication, ReplicaControl};
 
@@ -19,12 +22,12 @@ impl Session {
         change: &ChangeReplication,
     ) -> Result<Done, SqlError> {
         if let Some(filters) = &change.filters {
-            // As in MySQL, it has nothing to do with a transaction around it.
+            self.implicit_commit().await?;
             let replica = self.instance.replica()?;
             let answer = replica.change_filters(filters, change.channel.as_deref());
             return self.answered(answer).await;
         }
-        let replica = self.begin_replica()?;
+        let replica = self.begin_replica().await?;
         self.answered(replica.change_source(change)).await
     }
 
@@ -37,8 +40,14 @@ impl Session {
         if control.group {
             return Err(SqlError::not_supported("GROUP_REPLICATION"));
         }
-        let replica = self.begin_replica()?;
-        self.answered(replica.control(control)).await
+        self.implicit_commit().await?;
+        // What it waits for may wait for this session.
+        if !control.start {
+            self.locks_nothing()?;
+        }
+        let replica = self.instance.replica()?;
+        let answer = unless_killed(&self.engine, replica.control(control)).await?;
+        Ok(self.warned(answer))
     }
 
     /// RESET REPLICA.
@@ -48,7 +57,7 @@ impl Session {
         all: bool,
         channel: Option<&str>,
     ) -> Result<Done, SqlError> {
-        let replica = self.begin_replica()?;
+        let replica = self.begin_replica().await?;
         self.answered(replica.reset(all, channel)).await
     }
 
@@ -60,19 +69,29 @@ impl Session {
         Ok(())
     }
 
-    /// As in MySQL, they are refused in a transaction that has tables locked, and commit none.
-    fn begin_replica(
-        &self,
-    ) -> Result<std::sync::Arc<dyn crate::context::replica::Replica>, SqlError> {
-        if self.locked.is_some() || self.engine.in_transaction() {
-            return Err(SqlError::fixed(codes::ER_LOCK_OR_ACTIVE_TRANSACTION));
-        }
+    /// As in MySQL, they commit what is open. They are refused where they would wait for what this session has locked: they end threads, or write.
+    async fn begin_replica(&mut self) -> Result<Arc<dyn Replica>, SqlError> {
+        self.implicit_commit().await?;
+        self.locks_nothing()?;
         self.instance.replica()
     }
 
+    /// # Errors
+    /// 1192.
+    fn locks_nothing(&self) -> Result<(), SqlError> {
+        match self.locked.is_some() || self.engine.has_server_locked_for_reading() {
+            true => Err(SqlError::fixed(codes::ER_LOCK_OR_ACTIVE_TRANSACTION)),
+            false => Ok(()),
+        }
+    }
+
     async fn answered(&mut self, answer: Answer<'_>) -> Result<Done, SqlError> {
-        let warnings: Vec<Warning> = answer.await?;
+        let warnings = answer.await?;
+        Ok(self.warned(warnings))
+    }
+
+    fn warned(&mut self, warnings: Vec<Warning>) -> Done {
         warnings.into_iter().for_each(|w| self.warn(w));
-        Ok(Done::default())
+        Done::default()
     }
 }

@@ -369,6 +369,8 @@ codes! {
     ER_SQL_SLAVE_SKIP_COUNTER_NOT_SETTABLE_IN_GTID_MODE = 1858, "HY000", "sql_slave_skip_counter can not be set when the server is running with @@GLOBAL.GTID_MODE = ON. Instead, for each transaction that you want to skip, generate an empty transaction with the same GTID as the transaction";
     ER_DUP_UNKNOWN_IN_INDEX = 1859, "23000", "Duplicate entry for key '%-.192s'";
     ER_MUST_CHANGE_PASSWORD_LOGIN = 1862, "HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
+    ER_STOP_REPLICA_SQL_THREAD_TIMEOUT = 1875, "HY000", "STOP REPLICA command execution is incomplete: Replica SQL thread got the stop signal, thread is busy, SQL thread will stop once the current task is complete.";
+    ER_STOP_REPLICA_IO_THREAD_TIMEOUT = 1876, "HY000", "STOP REPLICA command execution is incomplete: Replica IO thread got the stop signal, thread is busy, IO thread will stop once the current task is complete.";
     ER_INCONSISTENT_ERROR = 3002, "HY000", "Query caused different errors on source and replica. Error on source: message (format)='%s' error code=%d; Error on replica:actual message='%s', error code=%d. Default database:'%s'. Query:'%s'";
     ER_CANNOT_DISCARD_TEMPORARY_TABLE = 3007, "HY000", "Cannot DISCARD/IMPORT tablespace associated with temporary table";
     ER_FK_DEPTH_EXCEEDED = 3008, "HY000", "Foreign key cascade delete/update exceeds max depth of %d.";

@@ -119,7 +119,7 @@ impl Applier<'_> {
             self.group.open = true;
             return Ok(());
         }
-        if !self.claim_name().await {
+        if !self.claim_name().await? {
             // Another channel has done it.
             (self.group.skipped, self.group.open) = (true, true);
             return Ok(());
@@ -178,7 +178,7 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         self.wait_alone().await?;
-        if !self.claim_name().await {
+        if !self.claim_name().await? {
             return self.commit(header, end).await;
         }
         self.session.apply_in_one();
@@ -213,7 +213,7 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         self.wait_alone().await?;
-        if !self.claim_name().await {
+        if !self.claim_name().await? {
             return self.commit(header, end).await;
         }
         let noted = self.note(mark(ROLLED_BACK, xid)).await?;

@@ -30,7 +30,7 @@ impl Applier<'_> {
         self.begin_group(header).await?;
         if text.eq_ignore_ascii_case(b"BEGIN") {
             self.setter.of_transaction(&query.settings);
-            return Ok(self.open_named().await?);
+            return self.open_named().await;
         }
         // Of tables that know no transactions.
         if text.eq_ignore_ascii_case(b"COMMIT") {
@@ -282,7 +282,7 @@ impl Applier<'_> {
             return Err(wire::ProtocolError::Malformed.into());
         }
         self.session.rollback_applied().await?;
-        if !self.claim_name().await {
+        if !self.claim_name().await? {
             // Another channel has done it.
             self.group.skipped = true;
             self.session.begin_applied();
@@ -310,7 +310,7 @@ impl Applier<'_> {
             // Its transaction has nothing yet but its beginning: what it has is written with the rows that follow.
             self.session.rollback_applied().await?;
         }
-        if !self.claim_name().await {
+        if !self.claim_name().await? {
             // Another channel has done it.
             self.group.skipped = true;
             return Ok(());
