@@ -138,6 +138,13 @@ fn open_options(options: &Options) -> OpenOptions {
         })
 }
 
+/// What a replica tells its source of itself, and the most bytes of it.
+const REPORTS: [(&str, usize); 3] = [
+    ("report_host", 255),
+    ("report_user", 96),
+    ("report_password", 32),
+];
+
 /// The server's variables with the values of the options, and what to log about them.
 fn variables(options: &Options) -> Result<(GlobalVars, Vec<String>), OpenFailure> {
     if options.lower_case_table_names != 0 {
@@ -146,7 +153,17 @@ fn variables(options: &Options) -> Result<(GlobalVars, Vec<String>), OpenFailure
     }
     let globals = GlobalVars::new();
     let mut warnings = Vec::new();
+    // Unless it is given.
+    globals
+        .set_option("report_port", &options.port.to_string())
+        .map_err(|e| OpenFailure::Option(format!("--port={}: {e}", options.port)))?;
     for (name, value) in &options.variables {
+        if let Some((_, most)) = REPORTS.iter().find(|(report, _)| report == name)
+            && value.len() > *most
+        {
+            let text = format!("--{name}: longer than {most} bytes");
+            return Err(OpenFailure::Option(text));
+        }
         globals
             .set_option(name, value)
             .map_err(|e| OpenFailure::Option(format!("--{name}={value}: {e}")))?;

@@ -100,7 +100,7 @@ fn the_statements_of_tools_are_understood() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/tools/statements.txt");
     let table = std::fs::read_to_string(&path).expect("the table");
     let source = server(1, &[]);
-    let replica = server(2, &["--report-host=127.0.0.1"]);
+    let replica = server(2, &["--report-host=127.0.0.1", "--report-port=3399"]);
     let port = source
         .listening
         .addresses
@@ -130,6 +130,9 @@ fn the_statements_of_tools_are_understood() {
         assert!(Instant::now() < until, "it does not come");
         std::thread::sleep(Duration::from_millis(10));
     }
+    // What it says of itself.
+    let shown = rows(&mut at_source, "SHOW REPLICAS").concat();
+    assert_eq!(shown[..4], ["2", "127.0.0.1", "3399", "1"]);
     for c in [&mut at_source, &mut at_replica] {
         c.set_read_timeout(Some(Duration::from_secs(60)))
             .expect("a limit");

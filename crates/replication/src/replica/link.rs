@@ -12,6 +12,7 @@ use wire::packet::{Decoder, PacketPlace, PacketWriter};
 use wire::write::Put;
 
 use super::outside::{Line, Outside, Socket, Unreached};
+use super::report::Report;
 use super::source::Source;
 use super::tls;
 
@@ -288,12 +289,17 @@ impl Link {
     }
 
     /// COM_REGISTER_SLAVE.
-    pub async fn register(&mut self, server_id: u32, port: u16) -> Result<(), Broken> {
+    pub async fn register(&mut self, server_id: u32, report: &Report) -> Result<(), Broken> {
         let mut body = Vec::new();
         body.put_u32(server_id);
-        // Neither host nor account are told.
-        body.put_bytes(&[0, 0, 0]);
-        body.put_u16(port);
+        for text in [&report.host, &report.user, &report.password] {
+            // Longer ones are refused when the server starts.
+            let text = text.as_bytes();
+            let length = u8::try_from(text.len()).unwrap_or(u8::MAX);
+            body.put_bytes(&[length]);
+            body.put_bytes(&text[..usize::from(length)]);
+        }
+        body.put_u16(report.port);
         body.put_u32(0);
         body.put_u32(0);
         request::command(code::REGISTER_SLAVE, &body, &mut self.writer);

@@ -17,6 +17,7 @@
 //! | `state` | what the threads and statements share |
 //! | [`outside`] | where receiver and applier run, and how they reach the source |
 //! | `tls`, `link` | the connection to the source |
+//! | `report` | what the source is told of this server |
 //! | `receiver` | from the connection to the queue; `behind`: where it goes on |
 //! | `control` | the statements: CHANGE, START, STOP, RESET |
 //! | `catalog` | whether a change of definitions took place |
@@ -56,6 +57,7 @@ mod queue;
 mod receiver;
 mod reconnect;
 pub mod replay;
+mod report;
 mod row_events;
 mod run;
 mod schedule;

@@ -26,6 +26,7 @@ use super::link::{Broken, Link};
 use super::place::{FIRST, Place, maria_text};
 use super::queue::{NotPut, Queued};
 use super::reconnect::{Lost, connecting};
+use super::report::Report;
 use super::source::Source;
 use super::state::Shared;
 use super::thread::{Thread, Which};
@@ -272,9 +273,8 @@ impl Receiver<'_> {
         };
         self.semi_sync =
             shared.variable("rpl_semi_sync_replica_enabled") != 0 && link.agree().await?;
-        let port = shared.variable("port") as u16;
         step("Registering replica on source");
-        link.register(own, port).await?;
+        link.register(own, &Report::of(shared)).await?;
         {
             let mut s = shared.state();
             (s.server_id, s.uuid) = (server_id, uuid.clone());

@@ -268,7 +268,7 @@ pub(super) const INNODB: &[VarDef] = &[
         U32,
     )
     .inert(),
-    text("innodb_ft_server_stopword_table", Global, ""),
+    nullable("innodb_ft_server_stopword_table", Global),
     uint("innodb_ft_sort_pll_degree", Global, 2, 1, 16)
         .ro()
         .inert(),

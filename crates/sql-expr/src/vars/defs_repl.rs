@@ -217,10 +217,10 @@ pub(super) const REPLICATION: &[VarDef] = &[
     )
     .inert(),
     flag("replication_sender_observe_commit_only", Global, false).inert(),
-    text("report_host", Global, "").ro(),
-    text("report_password", Global, "").ro(),
+    nullable("report_host", Global).ro(),
+    nullable("report_password", Global).ro(),
     uint("report_port", Global, 3306, 0, 65_535).ro(),
-    text("report_user", Global, "").ro(),
+    nullable("report_user", Global).ro(),
     uint("rpl_read_size", Global, 8192, 8192, U32).inert(),
     uint(
         "rpl_stop_replica_timeout",

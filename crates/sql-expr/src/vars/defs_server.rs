@@ -68,7 +68,7 @@ pub(super) const SERVER: &[VarDef] = &[
     flag("skip_show_database", Global, false).ro(),
     flag("skip_external_locking", Global, true).ro(),
     text("init_connect", Global, ""),
-    text("init_file", Global, "").ro(),
+    nullable("init_file", Global).ro(),
     uint("thread_cache_size", Global, 9, 0, 16_384).inert(),
     word(
         "thread_handling",

@@ -135,7 +135,7 @@ pub(super) const SESSION: &[VarDef] = &[
     uint("innodb_lock_wait_timeout", Both, 50, 1, 1_073_741_824),
     flag("innodb_strict_mode", Both, true),
     flag("innodb_table_locks", Both, true),
-    text("innodb_ft_user_stopword_table", Both, ""),
+    nullable("innodb_ft_user_stopword_table", Both),
     flag("innodb_ft_enable_stopword", Both, true),
     text("innodb_tmpdir", Both, ""),
     uint("innodb_ddl_threads", Both, 4, 1, 64).inert(),
