@@ -1,4 +1,4 @@
-// gorm, golang-migrate and the driver below both: go run . driver|gorm|migrate
+// gorm, golang-migrate, canal, gh-ost and the driver below them: go run . driver|gorm|migrate|canal|gh-ost
 package main
 
 import (
@@ -45,7 +45,7 @@ func main() {
 			os.Exit(1)
 		}
 	}()
-	map[string]func(){"driver": plain, "gorm": useGorm, "migrate": useMigrate}[os.Args[1]]()
+	map[string]func(){"driver": plain, "gorm": useGorm, "migrate": useMigrate, "canal": useCanal, "gh-ost": useGhost}[os.Args[1]]()
 }
 
 func plain() {

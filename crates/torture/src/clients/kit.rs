@@ -34,6 +34,9 @@ pub fn cache() -> PathBuf {
         .unwrap_or_else(|| home().join(".cache/tidemill-clients"))
 }
 
+/// What changes tables from outside, as its users build it.
+const GH_OST: &str = "github.com/github/gh-ost@v1.1.6";
+
 impl Kit {
     /// The folder of its programs in the tree.
     fn folder(self) -> &'static str {
@@ -163,7 +166,16 @@ impl Kit {
                     copied(&file)?;
                 }
                 let mut go = Command::new("go");
-                step::visibly(go.args(["build", "-o", "clients", "."]).current_dir(dir))
+                step::visibly(go.args(["build", "-o", "clients", "."]).current_dir(dir))?;
+                // A program, with the versions of what it needs that it was released with.
+                let mut go = Command::new("go");
+                go.args(["list", "-m", "-f", "{{.Dir}}", GH_OST]);
+                let sources = step::must(go.current_dir(dir))?;
+                let sources = sources.lines().last().unwrap_or_default().to_owned();
+                let mut go = Command::new("go");
+                go.args(["build", "-mod=readonly", "-o"]);
+                go.arg(dir.join("gh-ost")).arg("./go/cmd/gh-ost");
+                step::visibly(go.current_dir(sources))
             }
             Kit::Java => {
                 copied(&from.join("pom.xml"))?;

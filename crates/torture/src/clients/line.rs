@@ -144,6 +144,8 @@ pub const LINES: &[Line] = &[
     line("go-sql-driver", Kit::Go, &["driver"]),
     line("gorm", Kit::Go, &["gorm"]),
     line("golang-migrate", Kit::Go, &["migrate"]),
+    line("go-mysql canal", Kit::Go, &["canal"]),
+    line("gh-ost", Kit::Go, &["gh-ost"]),
     line("Connector/J under HikariCP", Kit::Java, &["jdbc", "mysql"]),
     line(
         "MariaDB Connector/J under HikariCP",
@@ -153,4 +155,5 @@ pub const LINES: &[Line] = &[
     line("Hibernate", Kit::Java, &["hibernate"]),
     line("Flyway", Kit::Java, &["flyway"]),
     line("Liquibase", Kit::Java, &["liquibase"]),
+    line("Debezium", Kit::Java, &["debezium"]),
 ];

@@ -53,6 +53,7 @@ final class Place {
                 case "hibernate" -> WithHibernate.run(MARIADB ? "mariadb" : "mysql");
                 case "flyway" -> Migrations.flyway();
                 case "liquibase" -> Migrations.liquibase();
+                case "debezium" -> ChangeCapture.run();
                 default -> throw new IllegalArgumentException(args[0]);
             }
             System.exit(0);
