@@ -26,18 +26,52 @@ pub trait Clock: Send + Sync {
     /// timeout, the once-a-second flush) and for work that is put off while nobody waits for it, never for "wait a little in case". A task that is
     /// polled again and still waits asks again: what it asked for before may be forgotten then.
     fn wake_at(&self, at_us: u64, waker: Waker);
+    /// `waker` need not be woken at `at_us` any more. It may be, and a clock may keep what it was asked for until then.
+    fn forget(&self, at_us: u64, waker: &Waker) {
+        let _kept = (at_us, waker);
+    }
 }
 
 /// Resolves when `clock` has reached `at_us`.
-pub async fn deadline(clock: &dyn Clock, at_us: u64) {
-    poll_fn(|cx| {
-        if clock.now_us() >= at_us {
+pub fn deadline(clock: &dyn Clock, at_us: u64) -> Deadline<'_> {
+    Deadline {
+        clock,
+        at_us,
+        asked: None,
+    }
+}
+
+/// See [`deadline`]. Dropped before, it leaves nothing behind: nearly all times that users set are longer than what they are set for takes.
+pub struct Deadline<'c> {
+    clock: &'c dyn Clock,
+    at_us: u64,
+    /// Who is to be woken.
+    asked: Option<Waker>,
+}
+
+impl Future for Deadline<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.clock.now_us() >= self.at_us {
             return Poll::Ready(());
         }
-        clock.wake_at(at_us, cx.waker().clone());
+        let other = self.asked.take_if(|w| !w.will_wake(cx.waker()));
+        if let Some(other) = other {
+            self.clock.forget(self.at_us, &other);
+        }
+        self.clock.wake_at(self.at_us, cx.waker().clone());
+        self.asked.get_or_insert_with(|| cx.waker().clone());
         Poll::Pending
-    })
-    .await
+    }
+}
+
+impl Drop for Deadline<'_> {
+    fn drop(&mut self) {
+        if let Some(waker) = &self.asked {
+            self.clock.forget(self.at_us, waker);
+        }
+    }
 }
 
 /// Puts work off for so many microseconds, or until `wanted`, which parks where it is to be woken.

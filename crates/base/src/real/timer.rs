@@ -18,6 +18,15 @@ struct Timers {
     closed: bool,
 }
 
+impl Timers {
+    /// Where it stands that somebody is to be woken at that time.
+    fn find(&self, at_us: u64, waker: &Waker) -> Option<(u64, Reverse<u64>)> {
+        let then = (at_us, Reverse(u64::MAX))..=(at_us, Reverse(0));
+        let mut those = self.queue.range(then);
+        those.find(|(_, w)| w.will_wake(waker)).map(|(key, _)| *key)
+    }
+}
+
 struct Shared {
     start: Instant,
     timers: Mutex<Timers>,
@@ -45,6 +54,12 @@ impl RealClock {
                 changed: Condvar::new(),
             }),
         }
+    }
+
+    /// How many are to be woken.
+    #[cfg(test)]
+    fn waiting(&self) -> usize {
+        self.shared.timers.lock().queue.len()
     }
 
     /// Whether somebody has needed its timer thread.
@@ -108,6 +123,9 @@ impl Clock for RealClock {
             return;
         }
         let mut t = self.shared.timers.lock();
+        if t.find(at_us, &waker).is_some() {
+            return;
+        }
         t.seq += 1;
         let seq = t.seq;
         let first = t
@@ -126,11 +144,83 @@ impl Clock for RealClock {
             self.shared.changed.notify_one();
         }
     }
+
+    fn forget(&self, at_us: u64, waker: &Waker) {
+        let mut t = self.shared.timers.lock();
+        if let Some(key) = t.find(at_us, waker) {
+            t.queue.remove(&key);
+        }
+    }
 }
 
 impl Drop for RealClock {
     fn drop(&mut self) {
         self.shared.timers.lock().closed = true;
         self.shared.changed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::deadline;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Wake};
+
+    #[derive(Default)]
+    struct Counter(AtomicUsize);
+
+    impl Wake for Counter {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Somebody waits for a year for what comes at once, and again.
+    #[test]
+    fn a_deadline_that_is_not_waited_for_leaves_nothing() {
+        let clock = RealClock::new();
+        let wakers = [(); 2].map(|()| Waker::from(Arc::new(Counter::default())));
+        for _ in 0..10 {
+            let mut late = pin!(deadline(&clock, clock.now_us() + 31_536_000_000_000));
+            // Polled again, and by another task.
+            for waker in [&wakers[0], &wakers[0], &wakers[1], &wakers[1]] {
+                assert!(
+                    late.as_mut()
+                        .poll(&mut Context::from_waker(waker))
+                        .is_pending()
+                );
+                assert_eq!(clock.waiting(), 1);
+            }
+            let other = pin!(deadline(&clock, clock.now_us() + 31_536_000_000_000));
+            assert!(
+                other
+                    .poll(&mut Context::from_waker(&wakers[0]))
+                    .is_pending()
+            );
+            assert_eq!(clock.waiting(), 2);
+        }
+        assert_eq!(clock.waiting(), 0);
+    }
+
+    #[test]
+    fn who_has_been_forgotten_keeps_nobody_else_from_being_woken() {
+        let clock = RealClock::new();
+        let counter = Arc::new(Counter::default());
+        let (waker, other) = (
+            Waker::from(Arc::clone(&counter)),
+            Waker::from(Arc::new(Counter::default())),
+        );
+        let at = clock.now_us() + 20_000;
+        clock.wake_at(at, waker.clone());
+        clock.wake_at(at, other.clone());
+        clock.forget(at, &other);
+        clock.forget(at, &other);
+        while counter.0.load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+        assert!(clock.now_us() >= at && clock.waiting() == 0);
     }
 }
