@@ -304,6 +304,11 @@ pub const REPLICA: &[(&str, &str, &str)] = &[
         "several_leave_what_one_leaves_whatever_ends_the_server",
     ),
     (
+        "replica-stop-waits-for-a-claim",
+        "channels",
+        "nobody_stops_for_longer_than_asked",
+    ),
+    (
         "replica-transaction-begun-too-early",
         "parallel",
         "what_the_source_says_of_dependencies_is_enough",
