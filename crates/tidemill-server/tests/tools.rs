@@ -173,6 +173,61 @@ fn asked(server: &TestServer, sql: String) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || rows(&mut c, &sql)[0][0].clone())
 }
 
+/// An account that is given with START REPLICA, for those who want no password in a table.
+#[test]
+fn an_account_is_given_for_as_long_as_the_receiver_runs() {
+    let source = server(1, &[]);
+    let replica = server(2, &[]);
+    let port = source.listening.addresses.first();
+    let port = port.expect("it listens").port();
+    let (mut s, mut r) = (source.client(), replica.client());
+    for sql in [
+        "CREATE USER repl IDENTIFIED BY 'secret'",
+        "GRANT REPLICATION SLAVE ON *.* TO repl",
+    ] {
+        s.query(sql).expect(sql);
+    }
+    let status = |c: &mut Conn, name: &str| {
+        let result = c.query("SHOW REPLICA STATUS").expect("a status").remove(0);
+        let at = result.columns.iter().position(|c| c.name == name);
+        texts(&result)[0][at.expect(name)].clone()
+    };
+    let until = |c: &mut Conn, name: &str, value: &str| {
+        let limit = Instant::now() + Duration::from_secs(30);
+        while status(c, name) != value {
+            assert!(Instant::now() < limit, "{name}: {}", status(c, name));
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let change = format!(
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={port}, SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1"
+    );
+    r.query(&change).expect("a source");
+    let given = "USER = 'repl' PASSWORD = 'secret'";
+    let refused = r.query(&format!("START REPLICA SQL_THREAD {given}"));
+    assert!(matches!(refused, Err(ClientError::Server(e)) if e.code == 1763));
+    r.query(&format!("START REPLICA {given} FOR CHANNEL ''"))
+        .expect("it begins");
+    until(&mut r, "Replica_IO_Running", "Yes");
+    assert_eq!(status(&mut r, "Source_User"), "repl");
+    let kept = rows(&mut r, "SELECT * FROM mysql.replica_source").concat();
+    assert!(
+        !kept.is_empty()
+            && !kept
+                .iter()
+                .any(|v| v.contains("secret") || v.contains("repl"))
+    );
+    // The next one does not know it.
+    r.query("STOP REPLICA").expect("it ends");
+    assert_eq!(status(&mut r, "Source_User"), "");
+    r.query("START REPLICA").expect("it begins");
+    until(&mut r, "Last_IO_Errno", "1045");
+    r.query("STOP REPLICA").expect("it ends");
+    r.query(&format!("START REPLICA IO_THREAD {given}"))
+        .expect("it begins");
+    until(&mut r, "Replica_IO_Running", "Yes");
+}
+
 #[test]
 fn a_place_of_the_source_is_waited_for() {
     let source = server(1, &[]);

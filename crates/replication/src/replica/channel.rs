@@ -184,7 +184,7 @@ impl Channel {
         let now = u64::try_from(now).unwrap_or(0);
         let counter = self.shared.variable("sql_replica_skip_counter");
         let s = self.shared.state();
-        let source = s.source.as_ref()?;
+        let source = s.reached_by()?;
         let caught_up = idle && !s.is_applying();
         let behind = match caught_up {
             true => 0,
@@ -202,7 +202,7 @@ impl Channel {
         };
         Some(ReplicaFacts {
             channel: self.shared.name.clone(),
-            source: source.facts.clone(),
+            source: source.facts,
             receiver_state: s.receiver_state,
             receiving: s.receiving,
             received: s.received.clone(),

@@ -16,7 +16,7 @@ use types::{Level, SqlError, Warning};
 use super::channel::{Channel, Part};
 use super::filter::{self, Filters};
 use super::place::{self, Place};
-use super::source::Source;
+use super::source::{Account, Source};
 use super::until::Until;
 use super::{ReplicaServer, store};
 
@@ -212,6 +212,10 @@ impl ReplicaServer {
             parts.push(Part::Receiver);
         }
         let until = Until::of(&control.options)?;
+        let account = Account::of(&control.options)?;
+        if account != Account::default() && !parts.contains(&Part::Receiver) {
+            return Err(SqlError::fixed(codes::ER_SQLTHREAD_WITH_SECURE_REPLICA));
+        }
         let _turn = self.turn().await;
         let mut these = self.these(control.channel.as_deref())?;
         // Of several, those that have a source.
@@ -246,6 +250,9 @@ impl ReplicaServer {
                 let mut s = channel.shared.state();
                 s.until = until.clone();
                 s.skip = skip;
+            }
+            if parts.contains(&Part::Receiver) && !channel.runs(Part::Receiver) {
+                channel.shared.state().account = account.clone();
             }
             for part in &parts {
                 any |= channel.begin(*part)?;

@@ -86,7 +86,7 @@ pub(super) async fn run(shared: &Shared) {
             let mut s = shared.state();
             s.receiving = Receiving::Connecting;
             s.receiver_state = connecting(first);
-            s.source.clone().unwrap_or_default()
+            s.reached_by().unwrap_or_default()
         };
         let mut receiver = Receiver {
             shared,

@@ -14,6 +14,44 @@ pub(super) struct Source {
     pub password: String,
 }
 
+/// What START REPLICA says of the account, for as long as the receiver runs that it begins: kept nowhere else.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub(super) struct Account {
+    /// USER.
+    pub user: Option<String>,
+    /// PASSWORD.
+    pub password: Option<String>,
+}
+
+impl Account {
+    /// Of the options of START REPLICA.
+    ///
+    /// # Errors
+    /// 1210: the name is too long.
+    pub fn of(options: &[(Box<str>, Box<[u8]>)]) -> Result<Account, SqlError> {
+        let given = |name: &str| options.iter().rev().find(|(n, _)| &**n == name);
+        let text = |(_, value): &(_, Box<[u8]>)| String::from_utf8_lossy(value).into_owned();
+        let user = given("USER").map(|(name, value)| {
+            let text = String::from_utf8_lossy(value).into_owned();
+            Value { name, text }.short(LONGEST_USER)
+        });
+        Ok(Account {
+            user: user.transpose()?,
+            password: given("PASSWORD").map(text),
+        })
+    }
+
+    /// Puts it in the place of what was said with the source.
+    pub fn put_into(&self, source: &mut Source) {
+        if let Some(user) = &self.user {
+            source.facts.user.clone_from(user);
+        }
+        if let Some(password) = &self.password {
+            source.password.clone_from(password);
+        }
+    }
+}
+
 /// What CHANGE REPLICATION SOURCE TO says of the place to begin at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Begin {

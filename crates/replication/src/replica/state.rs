@@ -16,7 +16,7 @@ use super::names::Names;
 use super::outside::{Line, Outside};
 use super::place::Place;
 use super::queue::Queue;
-use super::source::Source;
+use super::source::{Account, Source};
 use super::until::Until;
 
 /// What it is, and how far it has come.
@@ -24,6 +24,8 @@ use super::until::Until;
 pub(super) struct State {
     /// `None`: no source was ever named.
     pub source: Option<Source>,
+    /// What the receiver logs in with instead.
+    pub account: Account,
     /// Up to where transactions are applied and durable.
     pub place: Place,
     /// Up to where events have come.
@@ -104,6 +106,15 @@ pub(super) struct Shared {
 }
 
 impl State {
+    /// How the source is reached now.
+    pub fn reached_by(&self) -> Option<Source> {
+        let mut source = self.source.clone()?;
+        if self.receiver_runs {
+            self.account.put_into(&mut source);
+        }
+        Some(source)
+    }
+
     /// So many begin to apply. What they had done before is forgotten, but not how each ended until it begins.
     pub fn begin_workers(&mut self, n: usize) {
         let runs = WorkerFacts {

@@ -53,8 +53,9 @@ impl Until {
                         _ => Until::After(set),
                     });
                 }
-                "RELAY_LOG_FILE" | "RELAY_LOG_POS" | "USER" | "PASSWORD" | "DEFAULT_AUTH"
-                | "PLUGIN_DIR" => {
+                // Of the receiver.
+                "USER" | "PASSWORD" => {}
+                "RELAY_LOG_FILE" | "RELAY_LOG_POS" | "DEFAULT_AUTH" | "PLUGIN_DIR" => {
                     return Err(SqlError::not_supported(&format!("START REPLICA .. {name}")));
                 }
                 name => return Err(SqlError::parse_error(name, 1)),

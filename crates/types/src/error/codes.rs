@@ -330,6 +330,7 @@ codes! {
     ER_PARTITION_CLAUSE_ON_NONPARTITIONED = 1747, "HY000", "PARTITION () clause on non partitioned table";
     ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in table '%.192s', key '%.192s'";
     ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO = 1762, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in a child table";
+    ER_SQLTHREAD_WITH_SECURE_REPLICA = 1763, "HY000", "Setting authentication options is not possible when only the Replica SQL Thread is being started.";
     ER_VARIABLE_NOT_SETTABLE_IN_TRANSACTION = 1766, "HY000", "The system variable %.200s cannot be set when there is an ongoing transaction.";
     ER_MALFORMED_GTID_SET_SPECIFICATION = 1772, "HY000", "Malformed GTID set specification '%-.200s'.";
     ER_MALFORMED_GTID_SPECIFICATION = 1774, "HY000", "Malformed GTID specification '%-.200s'.";
