@@ -104,6 +104,13 @@ fn fit(r: &Replica) -> Result<(), Failure> {
         State {
             replica: Some(replica),
             ..
+        } if replica.channels > 1 => {
+            // Which of them has ended, and what becomes of the others, is nothing to be guessed.
+            lacks("it has several sources (channels)")
+        }
+        State {
+            replica: Some(replica),
+            ..
         } if !replica.failure.is_empty() && !replica.applies => {
             lacks(&format!("it does not apply: {}", replica.failure))
         }

@@ -29,6 +29,12 @@ pub(super) fn run(r: &Rejoin, out: &mut dyn Write) -> Result<(), Failure> {
     if !to.gtids || !before.gtids {
         return Err(Failure::refused("gtid_mode is not ON on both"));
     }
+    if before.replica.as_ref().is_some_and(|r| r.channels > 1) {
+        return Err(Failure::refused(format!(
+            "{} has several sources (channels)",
+            r.server
+        )));
+    }
     if before.replica.is_none() && common.replication.is_none() {
         return Err(Failure::refused(format!(
             "{} has never been a replica: --replication-user says as whom it is to connect to {}",

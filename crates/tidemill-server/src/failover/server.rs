@@ -19,6 +19,8 @@ pub(super) struct Server {
 /// What SHOW REPLICA STATUS says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ReplicaState {
+    /// How many sources it has; the rest is of the first.
+    pub channels: usize,
     pub source: Option<Address>,
     pub source_uuid: Option<Sid>,
     pub receives: bool,
@@ -137,6 +139,7 @@ impl Server {
         let failures = [text("Last_IO_Error"), text("Last_SQL_Error")];
         let port = text("Source_Port").parse().ok();
         Ok(Some(ReplicaState {
+            channels: r.rows.len(),
             source: port.map(|port| Address {
                 host: text("Source_Host"),
                 port,

@@ -206,7 +206,15 @@ fn failover(
         &words(&format!("{promote} --ssl-ca={foreign}")),
         Some("SSL connection error"),
     )?;
-    run(&words(&format!("{promote} --ssl-mode=REQUIRED")), None)?;
+    // Of several sources it is not known which has ended.
+    ask(
+        &mut *new,
+        "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = 1 FOR CHANNEL 'other'",
+    )?;
+    let promote = words(&format!("{promote} --ssl-mode=REQUIRED"));
+    run(&promote, Some("several sources"))?;
+    ask(&mut *new, "RESET REPLICA ALL FOR CHANNEL 'other'")?;
+    run(&promote, None)?;
     let rejoin = format!(
         "rejoin --server=127.0.0.1:{} --to=127.0.0.1:{} --wait=20 --connect-timeout=5000 --replication-user=repl",
         source.port, replica.port
