@@ -274,7 +274,7 @@ impl Receiver<'_> {
         self.semi_sync =
             shared.variable("rpl_semi_sync_replica_enabled") != 0 && link.agree().await?;
         step("Registering replica on source");
-        link.register(own, &Report::of(shared)).await?;
+        link.register(own, &Report::of(&shared.instance)).await?;
         {
             let mut s = shared.state();
             (s.server_id, s.uuid) = (server_id, uuid.clone());

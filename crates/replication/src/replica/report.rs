@@ -1,6 +1,6 @@
 //! What a replica says of itself when it registers with its source, which shows it (SHOW REPLICAS): the variables `report_…`.
 
-use super::state::Shared;
+use sql::Instance;
 
 /// See the module.
 pub(super) struct Report {
@@ -13,12 +13,18 @@ pub(super) struct Report {
 
 impl Report {
     /// As the server was started.
-    pub fn of(shared: &Shared) -> Report {
+    pub fn of(instance: &Instance) -> Report {
+        let value = |name| instance.globals().value_by_name(name);
+        let text = |name| {
+            let v = value(name);
+            v.and_then(|v| v.as_str().map(str::to_owned))
+                .unwrap_or_default()
+        };
         Report {
-            host: shared.text_variable("report_host"),
-            user: shared.text_variable("report_user"),
-            password: shared.text_variable("report_password"),
-            port: u16::try_from(shared.variable("report_port")).unwrap_or(0),
+            host: text("report_host"),
+            user: text("report_user"),
+            password: text("report_password"),
+            port: value("report_port").map_or(0, |v| v.as_u64() as u16),
         }
     }
 }
