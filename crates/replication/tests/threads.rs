@@ -204,6 +204,76 @@ fn kill_ends_each() {
     block_on(replica.stop());
 }
 
+/// What somebody has prepared may be held for ever: neither the end of the server waits for that, nor whoever was killed.
+#[test]
+fn what_waits_for_a_lock_is_cut_off() {
+    for (workers, by_kill, alter) in [
+        (1, false, false),
+        (4, false, false),
+        (1, false, true),
+        (4, false, true),
+        (1, true, false),
+        (4, true, false),
+        (4, true, true),
+    ] {
+        let what = format!("{workers} workers, by KILL: {by_kill}, ALTER: {alter}");
+        let mut f = made();
+        let before = f.bytes.len();
+        match alter {
+            true => f.statement("ALTER TABLE t ADD COLUMN n INT NOT NULL DEFAULT 7"),
+            false => f.inserts(f.last(), &[(50, "theirs".to_owned())]),
+        }
+        let (_engine, i) = server(&Arc::new(MemDisk::default()));
+        run(
+            &i,
+            &format!("SET GLOBAL replica_parallel_workers = {workers}"),
+        );
+        let replica = block_on(ReplicaServer::start(&i)).expect("a replica");
+        let (port, sent) = scripted::serve_in_steps("8.0.41", f.bytes.clone());
+        begin(&i, port);
+        sent.set(before);
+        settled(&replica, before);
+        let own = "XA START 'x'; INSERT INTO d.t VALUES (50, 'own'); XA END 'x'; XA PREPARE 'x'";
+        let mut client = Session::of_the_server(&i, i.next_connection_id());
+        block_on(client.query(own)).expect("prepared");
+        block_on(client.close());
+        sent.set(f.bytes.len());
+        let waits = match alter {
+            true => {
+                "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table metadata lock'"
+            }
+            false => {
+                "SELECT COUNT(*) FROM performance_schema.data_locks WHERE lock_status = 'WAITING'"
+            }
+        };
+        until(&what, || number(&i, waits) > 0);
+        let asked = Instant::now();
+        match by_kill {
+            true => {
+                let one = "SELECT CAST(thread_id AS SIGNED) FROM performance_schema.replication_applier_status_by_worker LIMIT 1";
+                run(&i, &format!("KILL {}", number(&i, one)));
+                until(&what, || replica.facts().is_some_and(|f| !f.applying));
+            }
+            false => block_on(replica.stop()),
+        }
+        assert!(asked.elapsed() < Duration::from_secs(10), "{what}");
+        let facts = replica.facts().expect("a source");
+        assert_eq!(facts.applier_failure.message, "", "{what}");
+        assert_eq!(number(&i, "SELECT COUNT(*) FROM d.t"), 1, "{what}");
+        run(&i, "XA ROLLBACK 'x'");
+        // It comes again.
+        run(&i, "START REPLICA");
+        let facts = settled(&replica, f.bytes.len());
+        assert_eq!(facts.applier_failure.message, "", "{what}");
+        let done = match alter {
+            true => "SELECT n FROM d.t",
+            false => "SELECT id - 43 FROM d.t WHERE a = 'theirs'",
+        };
+        assert_eq!(number(&i, done), 7, "{what}");
+        block_on(replica.stop());
+    }
+}
+
 #[test]
 fn without_process_they_are_nobodys_to_see_or_kill() {
     let f = made();

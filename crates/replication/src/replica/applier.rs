@@ -24,6 +24,7 @@ use wire::binlog::rows::Change;
 
 use super::begin::{is_reached, take_skip, wait_delay};
 use super::crew::Job;
+use super::cut::Cuttable;
 use super::filter::Filters;
 use super::kinds::{committed, incident, is_for_readers, is_of_the_file, is_temporary};
 use super::lane::Lane;
@@ -89,6 +90,7 @@ pub(super) struct Applier<'s> {
     all_errors_skipped: bool,
     /// `None`: it applies all that comes.
     lane: Option<Lane<'s>>,
+    _cuttable: Cuttable<'s>,
 }
 
 impl<'s> Applier<'s> {
@@ -106,6 +108,7 @@ impl<'s> Applier<'s> {
         let worker = lane.as_ref().map(|l| l.worker);
         let which = worker.map_or(Which::Applier, Which::Worker);
         session.stands_for("", Thread::new(shared, which));
+        let cuttable = shared.cuts.add(session.interrupt());
         if let Some(w) = shared.state().workers.get_mut(worker.unwrap_or(0)) {
             w.thread = Some(id);
         }
@@ -133,6 +136,7 @@ impl<'s> Applier<'s> {
                 .filter_map(|n| n.trim().parse().ok())
                 .collect(),
             lane,
+            _cuttable: cuttable,
         })
     }
 
@@ -551,14 +555,6 @@ impl Applier<'_> {
         self.rows.forget();
         self.loads.clear();
         self.context.clear();
-    }
-
-    /// An error that is passed over. Where others before it are not done, it may be one of those that are not believed.
-    fn passes_over(&self, e: &SqlError) -> bool {
-        if self.lane.as_ref().is_some_and(|l| !l.is_first()) {
-            return false;
-        }
-        self.all_errors_skipped || self.skipped_errors.contains(&e.code)
     }
 
     async fn row_event(

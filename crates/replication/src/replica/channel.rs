@@ -2,10 +2,13 @@
 //!
 //! What it never does: carry out a statement, or know of other channels.
 
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 use base::Event;
-use base::environment::Task;
+use base::environment::{Deadline, Task};
 use sql::context::replica::{Applies, LogPlace, Receiving, ReplicaFacts};
 use types::SqlError;
 use types::error::codes;
@@ -118,6 +121,7 @@ impl Channel {
                 "replica-receiver"
             }
             Part::Applier => {
+                shared.cuts.begin();
                 shared.queue.stop_taking(false);
                 shared.queue.await_stream(true);
                 "replica-applier"
@@ -161,6 +165,17 @@ impl Channel {
             .ended
             .wait_for(|| (!self.runs(part)).then_some(()))
             .await;
+    }
+
+    /// The same, but no longer than until `late`; whether it has ended.
+    pub(super) async fn ended_before(&self, part: Part, late: Pin<&mut Deadline<'_>>) -> bool {
+        let mut late = late;
+        let mut ended = pin!(self.ended(part));
+        poll_fn(|cx| match ended.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(true),
+            Poll::Pending => late.as_mut().poll(cx).map(|()| false),
+        })
+        .await
     }
 
     /// Waits until what has been applied by now is durable.

@@ -2,10 +2,8 @@
 //!
 //! Must never do: apply anything, or wait while others may not change the replica for longer than its parts need to end.
 
-use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use base::environment::deadline;
 use sql_parser::ast::{ChangeReplication, ReplicaControl, ReplicationFilter};
@@ -278,12 +276,9 @@ impl ReplicaServer {
                 *ran |= channel.ask_to_end(*part);
             }
             for channel in these {
-                let mut ended = pin!(channel.ended(*part));
-                poll_fn(|cx| match ended.as_mut().poll(cx) {
-                    Poll::Ready(()) => Poll::Ready(Ok(())),
-                    Poll::Pending => late.as_mut().poll(cx).map(|()| Err(ends_later(*part))),
-                })
-                .await?;
+                if !channel.ended_before(*part, late.as_mut()).await {
+                    return Err(ends_later(*part));
+                }
             }
         }
         let rested = these.iter().zip(ran).filter(|(_, ran)| !ran);

@@ -13,6 +13,7 @@
 //! | `queue` | what was received and is not applied yet |
 //! | `acknowledgement` | what the source is told of what is durable here (semi-sync) |
 //! | `channel` | one source, its threads, and what there is to show of them |
+//! | `cut` | what is done of a transaction is taken back at once, as by KILL |
 //! | `names` | what was applied, over whichever channel |
 //! | `state` | what the threads and statements share |
 //! | [`outside`] | where receiver and applier run, and how they reach the source |
@@ -42,6 +43,7 @@ mod compressed;
 mod control;
 mod convert;
 mod crew;
+mod cut;
 pub mod filter;
 mod kinds;
 mod lane;
@@ -73,8 +75,10 @@ mod until;
 mod worker;
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 
+use base::environment::deadline;
 use base::lock::Mutex;
 use sql::context::replica::{Answer, Applies, FilterFacts, Replica, ReplicaFacts};
 use sql::{Instance, Session};
@@ -91,6 +95,9 @@ use outside::{Outside, System};
 use place::Place;
 use source::Source;
 use state::Shared;
+
+/// How long the end of the server waits for what is being applied before it is taken back.
+const GRACE_US: u64 = 2_000_000;
 
 /// A server's part as a replica.
 pub struct ReplicaServer {
@@ -210,12 +217,18 @@ impl ReplicaServer {
     pub async fn stop(&self) {
         let _turn = self.turn().await;
         let all = self.all();
+        let clock = &self.instance.engine().environment().clock;
         for part in [Part::Receiver, Part::Applier] {
             for channel in &all {
                 channel.ask_to_end(part);
             }
+            let mut late = pin!(deadline(&**clock, clock.now_us() + GRACE_US));
             for channel in &all {
-                channel.ended(part).await;
+                if !channel.ended_before(part, late.as_mut()).await {
+                    // A prepared transaction, say, has what it waits for.
+                    channel.shared.cuts.cut_off();
+                    channel.ended(part).await;
+                }
             }
         }
     }

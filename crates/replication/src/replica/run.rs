@@ -108,8 +108,12 @@ async fn alone(shared: &Shared, place: Place) -> Result<(Result<(), Stopped>, bo
     // A session of its own each time: nothing of what was tried before is left in it.
     let mut applier = Applier::new(shared, place, None)?;
     let mut done = applier.apply_all().await;
-    if matches!(done.0, Err(Stopped::Failed(_))) && applier.is_known().await {
-        done.0 = Err(Stopped::Known);
+    if let Err(Stopped::Failed(e)) = &done.0 {
+        if shared.is_cut_off(e) {
+            done.0 = Err(Stopped::Asked);
+        } else if applier.is_known().await {
+            done.0 = Err(Stopped::Known);
+        }
     }
     applier.end().await?;
     Ok(done)

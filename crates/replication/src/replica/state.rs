@@ -7,10 +7,12 @@ use base::lock::{Mutex, MutexGuard};
 use sql::Instance;
 use sql::context::replica::{Failure, LogPlace, Passage, Receiving, WorkerFacts};
 use types::SqlError;
+use types::error::codes;
 use types::gtid::GtidSet;
 
 use super::acknowledgement::Acknowledgements;
 use super::behind::Behind;
+use super::cut::Cuts;
 use super::filter::Filters;
 use super::names::Names;
 use super::outside::{Line, Outside};
@@ -94,6 +96,8 @@ pub(super) struct Shared {
     pub outside: Arc<dyn Outside>,
     pub queue: Queue,
     pub acknowledgements: Acknowledgements,
+    /// The sessions that apply.
+    pub cuts: Cuts,
     /// Where the stream in the queue goes on; `None`: nobody has received anything.
     behind: Mutex<Option<Behind>>,
     state: Mutex<State>,
@@ -176,6 +180,7 @@ impl Shared {
             outside,
             queue: Queue::default(),
             acknowledgements: Acknowledgements::default(),
+            cuts: Cuts::default(),
             behind: Mutex::default(),
             state: Mutex::new(State::default()),
             ended: Event::new(),
@@ -202,6 +207,11 @@ impl Shared {
         if !base::mutant!("replica-stop-waits-for-a-claim") {
             self.names.ask_again();
         }
+    }
+
+    /// Whether this is how what an applier was at has ended.
+    pub fn is_cut_off(&self, e: &SqlError) -> bool {
+        e.code == codes::ER_QUERY_INTERRUPTED && self.cuts.are_off()
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {

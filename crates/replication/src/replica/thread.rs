@@ -77,7 +77,10 @@ impl OwnThread for Thread {
         if let Some(shared) = self.shared.upgrade() {
             match self.which {
                 Which::Receiver => shared.end_receiver(),
-                Which::Applier | Which::Worker(_) => shared.end_applier(),
+                Which::Applier | Which::Worker(_) => {
+                    shared.end_applier();
+                    shared.cuts.cut_off();
+                }
             }
         }
     }

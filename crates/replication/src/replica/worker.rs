@@ -132,6 +132,9 @@ async fn apply(
         if crew.has_ended() {
             return Ok(false);
         }
+        if shared.is_cut_off(&e) {
+            return Err(Stopped::Asked);
+        }
         if first && applier.is_known().await {
             if !crew.rewind(worker) {
                 return Err(Stopped::Known);

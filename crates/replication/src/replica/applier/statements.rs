@@ -72,6 +72,17 @@ impl Applier<'_> {
         }
     }
 
+    /// An error that is passed over. Where others before it are not done, it may be one of those that are not believed; and who was interrupted has not
+    /// done what came.
+    pub(super) fn passes_over(&self, e: &SqlError) -> bool {
+        if e.code == codes::ER_QUERY_INTERRUPTED
+            || self.lane.as_ref().is_some_and(|l| !l.is_first())
+        {
+            return false;
+        }
+        self.all_errors_skipped || self.skipped_errors.contains(&e.code)
+    }
+
     /// A statement is not carried out. Where it is a transaction of its own, that it has come is kept.
     async fn left_out(&mut self, header: &Header, end: &LogPlace) -> Result<(), Stopped> {
         self.context.clear();
