@@ -61,8 +61,12 @@ impl ReadAhead {
 
 impl Tree {
     /// Starts reading the leaves that cover some keys, or pages on the way to them, for somebody who will soon look there; says how many
-    /// pages. Those that are there or on their way are not read.
-    pub fn read_ahead_of<'k>(&self, keys: impl IntoIterator<Item = &'k [u8]>) -> usize {
+    /// pages. Those that are there or on their way are not read. When `most` have been begun it looks at no further key.
+    pub fn read_ahead_of<'k>(
+        &self,
+        keys: impl IntoIterator<Item = &'k [u8]>,
+        most: usize,
+    ) -> usize {
         let pages = keys
             .into_iter()
             .filter_map(|key| match self.find_leaf(Target::Key(key)) {
@@ -70,7 +74,7 @@ impl Tree {
                 Err(OpError::Wait(Wait::Page(space, no))) if space == self.space.id() => Some(no),
                 Err(_) => None,
             });
-        self.pager.pool().read_ahead(&self.space, pages)
+        self.pager.pool().read_ahead(&self.space, pages, most)
     }
 
     /// How many pages may be read ahead at a time.
@@ -108,6 +112,6 @@ impl Tree {
         if looked.is_err() {
             return 0;
         }
-        pool.read_ahead(&self.space, next)
+        pool.read_ahead(&self.space, next, most)
     }
 }

@@ -8,6 +8,8 @@ pub(crate) struct Candidates {
     next: usize,
     /// Those before it were read ahead.
     ahead: usize,
+    /// The place at which the next ones are to be read, while look-ups wait: half of the last are looked at while the others arrive.
+    again: Option<usize>,
     /// No more follow.
     pub(super) last: bool,
 }
@@ -27,22 +29,33 @@ impl Candidates {
         self.entries.clear();
         self.next = 0;
         self.ahead = 0;
+        self.again = None;
     }
 
-    /// The clustered keys of the first entry and those behind it, as many as that, each once.
-    pub(super) fn ahead(&mut self, most: usize) -> impl Iterator<Item = &[u8]> {
-        let from = self.ahead.max(self.next);
-        let mut to = self.entries.len().min(self.next + most);
-        // Half of them are looked at while the others arrive.
-        if from + most / 2 > to && to < self.entries.len() {
-            to = from;
+    /// Whether the rows of the next entries are to be read now.
+    pub(super) fn is_ahead_due(&self) -> bool {
+        self.again.is_some_and(|place| self.next >= place)
+    }
+
+    /// Begins reading rows ahead, from the first that was not: `begin` takes as many clustered keys as it likes and says how many pages
+    /// it has begun to read. Where the last ones will do it is not called.
+    pub(super) fn read_ahead(
+        &mut self,
+        begin: impl FnOnce(&mut dyn Iterator<Item = &[u8]>) -> usize,
+    ) {
+        if self.again.is_some_and(|place| self.next < place) {
+            return;
         }
-        self.ahead = to.max(from);
-        let entries = self.entries.get(from..to).unwrap_or_default();
-        entries.iter().map(|&(at, split, end, _)| {
+        let from = self.ahead.max(self.next);
+        let mut rest = self.entries.get(from..).unwrap_or_default().iter();
+        let mut keys = rest.by_ref().map(|&(at, split, end, _)| {
             let entry = &self.bytes[at as usize..end as usize];
             &entry[split as usize..]
-        })
+        });
+        let begun = begin(&mut keys);
+        self.ahead = self.entries.len() - rest.len();
+        let more = begun > 0 && rest.len() > 0;
+        self.again = more.then_some(from + (self.ahead - from) / 2);
     }
 
     /// Takes an entry in, whose clustered key begins at `split`.

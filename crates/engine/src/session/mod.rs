@@ -35,6 +35,7 @@ mod table_locks;
 mod tables;
 mod update;
 mod views;
+mod waited;
 
 pub use batch::RowBatch;
 pub use changed_row::ChangedRow;
@@ -63,9 +64,10 @@ use own_tables::OwnTables;
 pub(crate) use pager::Pins;
 use pager::Wait;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 pub use types::Isolation;
 use types::SqlError;
+use waited::Waited;
 
 /// What a reader does about locked rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,7 +182,7 @@ pub struct Session {
     /// Pieces of work since the session last let others run.
     worked: u32,
     /// Pages that were not resident when they were looked at.
-    page_waits: AtomicU64,
+    waited: Waited,
 }
 
 /// Leaves scanned or rows written, each some microseconds, after which a session lets other tasks of its thread run: a
@@ -244,7 +246,7 @@ impl Session {
             catalog,
             own,
             worked: 0,
-            page_waits: AtomicU64::new(0),
+            waited: Waited::default(),
         }
     }
 
@@ -546,7 +548,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.interrupt.check()?;
         if let Wait::Page(..) = w {
-            self.page_waits.fetch_add(1, Ordering::Relaxed);
+            self.waited.count();
         }
         let pager = &self.engine.pager;
         pager

@@ -1,7 +1,7 @@
 //! Range scans. A scan is a position, not a latch: each call looks at one leaf after the other, copies out the rows that
 //! are wanted, and survives whatever happens to the tree in between.
 
-use super::ahead::read_candidates;
+use super::ahead::{next_candidate, read_candidates};
 use super::candidates::{Candidate, Candidates};
 use super::conflict::{Conflict, ConflictCheck, RowLock};
 use super::guard_cursor::GuardCursor;
@@ -388,6 +388,9 @@ impl Session {
             };
             let most = max_rows - batch.len();
             self.gather(scan, seen, check.is_some(), guards.as_ref(), most)?;
+            if scan.cover.is_none() && self.waited.has_waited() {
+                read_candidates(&scan.table, &mut scan.candidates);
+            }
         }
         let reader = Reader {
             session: self,
@@ -433,7 +436,7 @@ impl Session {
                     if batch.len() > before && !c.sure {
                         batch.last_found_by(c.entry);
                     }
-                    scan.candidates.pop()
+                    next_candidate(&t, &mut scan.candidates);
                 }
                 Ok(Err(s)) => return Err(s),
                 Err(e) => {

@@ -12,19 +12,21 @@ impl Pool {
         (self.frames.len() / 64).min(32)
     }
 
-    /// Starts reading pages, for nobody yet; says how many. It does not read those that are there or on their way, and none where
-    /// frames are short: what is only hoped for is not worth what others use.
+    /// Starts reading pages, so many at most, for nobody yet; says how many. It does not read those that are there or on their way, and
+    /// none where frames are short: what is only hoped for is not worth what others use.
     pub fn read_ahead(
         self: &Arc<Self>,
         space: &Arc<Space>,
         pages: impl IntoIterator<Item = PageNo>,
+        most: usize,
     ) -> usize {
         let mut reads = Vec::new();
-        for page in pages {
-            match self.begin_ahead(space, page) {
-                Begun::Read(r) => reads.push(r),
-                Begun::Not => {}
-                Begun::Short => break,
+        let mut pages = pages.into_iter();
+        while reads.len() < most {
+            match pages.next().map(|page| self.begin_ahead(space, page)) {
+                Some(Begun::Read(r)) => reads.push(r),
+                Some(Begun::Not) => {}
+                Some(Begun::Short) | None => break,
             }
         }
         let begun = reads.len();

@@ -13,9 +13,10 @@ pub(crate) struct Ahead {
     pub on: bool,
     /// The step whose rows give the keys; where it is the step itself there is none.
     pub source: Option<usize>,
-    /// Which of that step's batches, and up to where its rows were looked at.
+    /// Which of that step's batches, up to where its rows were looked at, and the row from which on the next are.
     pub batch: u64,
     pub next: usize,
+    pub again: usize,
 }
 
 impl Ahead {

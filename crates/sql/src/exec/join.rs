@@ -126,6 +126,8 @@ pub(crate) struct Join<'p> {
     /// The first step that has moved since the combination before.
     moved: usize,
     first_batch: usize,
+    /// How many combinations will be asked for.
+    wanted: u64,
     /// The combinations that came, where each is wanted once.
     seen: Option<KeyMap>,
     identity: Vec<u8>,
@@ -160,6 +162,7 @@ impl<'p> Join<'p> {
             started: false,
             moved: 0,
             first_batch: FIRST_BATCH,
+            wanted: u64::MAX,
             seen: None,
             identity: Vec::new(),
             key: Vec::new(),
@@ -169,6 +172,7 @@ impl<'p> Join<'p> {
 
     /// Says how many rows will be asked for, where that is known.
     pub fn expect(&mut self, rows: u64) {
+        self.wanted = rows;
         if self.steps.len() == 1 {
             self.first_batch = usize::try_from(rows)
                 .unwrap_or(LARGEST_BATCH)
@@ -399,10 +403,9 @@ impl<'p> Join<'p> {
         let t = usize::from(step.table);
         let cx = env.cx;
         self.progress[s] = Progress {
-            fetch: if s == 0 {
-                self.first_batch
-            } else {
-                FIRST_BATCH
+            fetch: match s {
+                0 => self.first_batch,
+                _ => self.fetched_first(s),
             },
             ..Progress::default()
         };
