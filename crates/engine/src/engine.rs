@@ -501,6 +501,11 @@ impl Engine {
         self.pager.pool().compression.count_indexes(on);
     }
 
+    /// Pages that the pool has room for.
+    pub fn pool_pages(&self) -> u64 {
+        self.pager.pool().frames() as u64
+    }
+
     /// All counters now.
     pub fn counters(&self) -> EngineCounters {
         let (c, pool, log) = (&self.counters, self.pager.pool(), &self.log);

@@ -64,6 +64,8 @@ pub(super) struct Graph<'a> {
     inside: Vec<u64>,
     /// How tables may be made for one key at a time.
     pub laterals: &'a [Option<Lateral<'a>>],
+    /// For each table, the places of the same one.
+    same: Vec<u64>,
 }
 
 /// An order of tables.
@@ -93,6 +95,8 @@ struct State {
     before: u64,
     /// Rows before the semi-join or anti-join that is being read.
     entry: f64,
+    /// Different pages that were read of tables that have no room in memory.
+    touched: f64,
 }
 
 impl State {
@@ -148,6 +152,15 @@ impl<'a> Graph<'a> {
                 nest = parent;
             }
         }
+        let same = |t: usize| {
+            let id = |t: usize| match &tables[t].source {
+                TableSource::Engine(table) => Some(table.def.id),
+                _ => None,
+            };
+            let alike = |other: &usize| id(t).is_some() && id(*other) == id(t);
+            (0..n).filter(alike).fold(0u64, |m, other| m | 1 << other)
+        };
+        let same = (0..n).map(same).collect();
         let own_conds = (0..n).map(|t| {
             let all = conds.iter().enumerate();
             all.filter(|(_, c)| c.nest == joins.nest_of[t] && c.tables & (1 << t) != 0)
@@ -167,6 +180,7 @@ impl<'a> Graph<'a> {
             keys,
             inside,
             laterals,
+            same,
         }
     }
 
@@ -360,6 +374,20 @@ impl<'a> Graph<'a> {
         found
     }
 
+    /// What reading a table so many times in a way waits for the disk, and the different pages that it comes to, when `mask` has been
+    /// read and so many pages for it. A table that was read before is there: it is mostly read at the same keys.
+    fn waits(&self, t: usize, mask: u64, touched: f64, path: &Path, times: f64) -> (f64, f64) {
+        let pages = &self.paths[t].pages;
+        if mask & self.same[t] != 0 {
+            return (0.0, 0.0);
+        }
+        if path.is_full() {
+            return (0.0, pages.all);
+        }
+        let own = pages.touched(path.look_ups * times);
+        (pages.at_random(own, touched), own)
+    }
+
     /// Reading one table more.
     fn step(&self, mask: u64, state: Option<&State>, t: usize) -> Result<State, SqlError> {
         self.cx.tick(STEP + COND * self.own_conds[t].len())?;
@@ -388,7 +416,9 @@ impl<'a> Graph<'a> {
         let stored = matches!(self.tables[t].source, TableSource::Engine(_));
         let alone = self.paths[t].best(0);
         let mut path = alone;
-        let mut cost = alone.cost;
+        let used = state.map_or(0.0, |s| s.touched);
+        let (waits, mut touched) = self.waits(t, mask, used, &alone, 1.0);
+        let mut cost = alone.cost + waits;
         if mask != 0 {
             let kept = self.fan(t, 0).min(alone.yields);
             let table = &self.tables[t];
@@ -400,14 +430,17 @@ impl<'a> Graph<'a> {
                 kept * COMPARE
             };
             cost = if stored && !table.is_kept(self.switches) {
-                rows * alone.cost
+                rows * alone.cost + self.waits(t, mask, used, &alone, rows).0
             } else {
-                alone.cost + kept * KEEP + rows * find
+                cost + kept * KEEP + rows * find
             };
             let near = self.paths[t].best(mask);
-            if stored && near.needs != 0 && rows * near.cost < cost {
-                cost = rows * near.cost;
-                path = near;
+            if stored && near.needs != 0 {
+                let (waits, come_to) = self.waits(t, mask, used, &near, rows);
+                if rows * near.cost + waits < cost {
+                    cost = rows * near.cost + waits;
+                    (path, touched) = (near, come_to);
+                }
             }
         }
         let mut by_key = false;
@@ -433,6 +466,7 @@ impl<'a> Graph<'a> {
             by_key,
             before: mask,
             entry,
+            touched: used + touched,
         })
     }
 }

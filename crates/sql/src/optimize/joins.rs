@@ -15,7 +15,7 @@ use super::lateral;
 use super::order::{self, Ordered};
 use super::range::rejects_null;
 use super::selectivity::Selectivity;
-use super::statistics::Statistics;
+use super::statistics::{Statistics, note_memory};
 use super::steps::build_steps;
 use crate::bind::from::{Cond, Joins, NestKind};
 use crate::bind::hinted::Strategies;
@@ -77,11 +77,12 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
             by_key: Vec::new(),
         });
     }
-    let statistics: Vec<Statistics<'_>> = req
+    let mut statistics: Vec<Statistics<'_>> = req
         .tables
         .iter()
         .map(|t| Statistics::of(req.engine, t, req.derived))
         .collect();
+    note_memory(req.engine, &mut statistics);
     let weeded = weeded_form(&req.joins, &conds);
     let mut best = arrange(&req, conds, &statistics, true)?;
     let mut weedout = Vec::new();
@@ -217,9 +218,12 @@ fn arrange(
         };
         paths.push(Paths::new(n, t, &conds, nest, &selectivity, rules, reads)?);
     }
+    let own = conds.iter().filter(|c| !c.copied);
+    let own: Vec<(u16, &Expr)> = own.map(|c| (c.nest, &c.expr)).collect();
+    let mut own = selectivity.of_all(&own).into_iter();
     let share = |c: &CondInfo| match c.copied {
         true => 1.0,
-        false => selectivity.of(&c.expr),
+        false => own.next().unwrap_or(1.0),
     };
     let shares = conds.iter().map(share).collect();
     let laterals = match by_key {

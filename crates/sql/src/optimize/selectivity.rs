@@ -3,6 +3,8 @@
 //!
 //! Conditions are taken to be independent; what an index knows of several columns together is used where access is chosen.
 
+use std::collections::BTreeMap;
+
 use types::Value;
 
 use super::statistics::Statistics;
@@ -75,6 +77,36 @@ impl Selectivity<'_> {
             _ => None,
         };
         share.map(|s| s.clamp(0.0, 1.0))
+    }
+
+    /// The shares of conditions, each of a nest, which are multiplied where they hold together: where one bounds a column from below and
+    /// another from above, the second leaves of what the first has left what lies between. Most days lie before the end of a month and
+    /// most behind its beginning.
+    pub fn of_all(&self, conds: &[(u16, &Expr)]) -> Vec<f64> {
+        let mut shares: Vec<f64> = conds.iter().map(|(_, e)| self.of(e)).collect();
+        let mut ends: BTreeMap<_, [Option<(usize, Bound<'_>)>; 2]> = BTreeMap::new();
+        for (i, (nest, e)) in conds.iter().enumerate() {
+            if let Some(bound) = Bound::of(e) {
+                let column = (*nest, bound.column);
+                let end = &mut ends.entry(column).or_default()[usize::from(bound.above)];
+                end.get_or_insert((i, bound));
+            }
+        }
+        for ends in ends.into_values() {
+            let [Some((i, low)), Some((j, high))] = ends else {
+                continue;
+            };
+            let between = self.range(
+                low.of,
+                Some((low.value, low.inside)),
+                Some((high.value, high.inside)),
+            );
+            let (first, second) = (i.min(j), i.max(j));
+            if let (Some(between), true) = (between, shares[first] > 0.0) {
+                shares[second] = (between / shares[first]).clamp(0.0, 1.0);
+            }
+        }
+        shares
     }
 
     fn share(&self, e: &Expr) -> f64 {
@@ -176,6 +208,41 @@ impl Selectivity<'_> {
     /// A constant as a value of a column.
     fn value(&self, e: &Expr, t: &Statistics<'_>, column: u16) -> Option<Value> {
         constant(e, t.data_type(column)?, self.cx)
+    }
+}
+
+/// A comparison of a column with what reads no row, which bounds it from one side.
+struct Bound<'a> {
+    of: &'a Expr,
+    /// Its slot and place.
+    column: (u16, u16),
+    value: &'a Expr,
+    above: bool,
+    inside: bool,
+}
+
+impl<'a> Bound<'a> {
+    fn of(e: &'a Expr) -> Option<Bound<'a>> {
+        let Node::Compare(op, _, p) = &e.node else {
+            return None;
+        };
+        let less = match op {
+            CmpOp::Lt | CmpOp::Le => true,
+            CmpOp::Gt | CmpOp::Ge => false,
+            _ => return None,
+        };
+        let inside = matches!(op, CmpOp::Le | CmpOp::Ge);
+        let sides = [(&p[0], &p[1], less), (&p[1], &p[0], !less)];
+        sides.into_iter().find_map(|(of, value, above)| {
+            let c = of.as_column().filter(|_| !value.reads_row())?;
+            Some(Bound {
+                of,
+                column: (c.slot, c.ordinal),
+                value,
+                above,
+                inside,
+            })
+        })
     }
 }
 

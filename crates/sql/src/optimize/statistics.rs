@@ -18,6 +18,35 @@ pub(super) struct Statistics<'a> {
     known: Option<Arc<TableStats>>,
     /// How many there are, roughly; at least one.
     pub rows: f64,
+    /// The share of its pages that is taken to be on the disk (see [`note_memory`]).
+    pub cold: f64,
+    /// Pages that memory has room for.
+    pub room: f64,
+}
+
+/// A table with less than this share of the pool is in memory, whatever is read beside it.
+const ALWAYS_KEPT: f64 = 0.125;
+
+/// Tells the tables of a block what share of their pages has no room in memory beside the others. Sizes decide it, and not what is there
+/// now: a plan does not depend on what was asked before.
+pub(super) fn note_memory(engine: &Engine, all: &mut [Statistics<'_>]) {
+    let room = engine.pool_pages() as f64;
+    let mut seen: Vec<u32> = Vec::new();
+    let mut pages = 0.0;
+    for s in all.iter() {
+        if let Some(id) = s.id().filter(|id| !seen.contains(id)) {
+            seen.push(id);
+            pages += s.pages();
+        }
+    }
+    let cold = (1.0 - room / pages.max(1.0)).max(0.0);
+    for s in all {
+        s.room = room;
+        s.cold = match s.pages() > ALWAYS_KEPT * room {
+            true => cold,
+            false => 0.0,
+        };
+    }
 }
 
 impl<'a> Statistics<'a> {
@@ -35,7 +64,27 @@ impl<'a> Statistics<'a> {
             TableSource::Virtual(_) => VIRTUAL_ROWS,
             TableSource::Derived(n) => derived.get(*n as usize).copied().unwrap_or(DERIVED_ROWS),
         };
-        Statistics { from, known, rows }
+        Statistics {
+            from,
+            known,
+            rows,
+            cold: 0.0,
+            room: 0.0,
+        }
+    }
+
+    /// Which stored table it is.
+    pub fn id(&self) -> Option<u32> {
+        self.table().map(|t| t.def.id)
+    }
+
+    /// Pages of its clustered index; 0 where nothing is known.
+    pub fn pages(&self) -> f64 {
+        let Some(known) = self.known.as_deref() else {
+            return 0.0;
+        };
+        let grown = self.rows / known.rows.max(1) as f64;
+        known.indexes.first().map_or(0.0, |i| i.pages as f64) * grown
     }
 
     /// Whether there are statistics of it.

@@ -4,6 +4,7 @@ mod agree;
 mod batches;
 mod changes;
 mod joins;
+mod memory;
 mod paths;
 mod queries;
 mod spilled;
@@ -37,11 +38,16 @@ impl Client {
 
     /// The same on a disk that the test knows.
     pub fn on(disk: &Arc<MemDisk>) -> Client {
+        Client::with_pool(disk, 8 << 20)
+    }
+
+    /// The same with so many bytes for pages.
+    pub fn with_pool(disk: &Arc<MemDisk>, pool_bytes: u64) -> Client {
         let environment = environment(disk.clone());
         let instance = block_on(async {
             let options = EngineOptions {
                 pager: PagerOptions {
-                    pool_bytes: 8 << 20,
+                    pool_bytes,
                     log_capacity_bytes: 32 << 20,
                     log_buffer_bytes: 4 << 20,
                     ..PagerOptions::default()

@@ -12,9 +12,20 @@ impl Paths<'_> {
         }
     }
 
+    /// How many rows are looked up in the clustered index for so many entries of an index.
+    pub(super) fn looked_up(&self, index: usize, entries: f64) -> f64 {
+        match self.covering.contains(&index) && index != 0 {
+            true => 0.0,
+            false => entries,
+        }
+    }
+
     /// What an OR says about one index, as a way to read it.
     pub(super) fn any_path(&self, n: usize, rows: f64) -> Path {
         let any = &self.any[n];
-        any.path(n, rows, self.look_up(any.range.index))
+        let index = any.range.index;
+        let mut path = any.path(n, rows, self.look_up(index));
+        path.look_ups = self.looked_up(index, path.look_ups);
+        path
     }
 }

@@ -5,19 +5,25 @@
 //! before, so that comparing the orders of joins is arithmetic.
 
 mod allowed;
+mod any;
 mod arms;
 mod bounds;
 mod cost;
 mod hinted;
 mod look_up;
+mod path;
 
 use engine::{IndexKind, Table};
 use types::SqlError;
 
 use self::allowed::Allowed;
 pub(super) use self::allowed::Rules;
+use self::any::{Any, Weight};
 use self::bounds::{bounds, key};
-use self::cost::{FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading};
+pub(super) use self::cost::Pages;
+use self::cost::{FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, reading};
+pub(super) use self::path::Path;
+use self::path::What;
 use super::by_key::ByKey;
 use super::conditions::CondInfo;
 use super::covering::covering;
@@ -54,29 +60,6 @@ pub(crate) struct Choice {
     pub by_key: Option<Box<ByKey>>,
 }
 
-/// A way to read a table, as far as comparing goes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Path {
-    what: What,
-    /// Rows it yields each time.
-    pub yields: f64,
-    /// What it costs each time, in rows read.
-    pub cost: f64,
-    /// The tables whose rows it needs.
-    pub needs: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum What {
-    Full,
-    /// What all conditions say about an index.
-    Part(usize),
-    /// What the arms of an OR say about one, by number.
-    Any(usize),
-    /// What they say about several, by number.
-    Union(usize),
-}
-
 /// What a condition says about a column.
 struct Said {
     cond: usize,
@@ -86,62 +69,6 @@ struct Said {
     needs: u64,
     /// The share of rows for which it holds, where known.
     share: Option<f64>,
-}
-
-/// How much of a table an arm of an OR is.
-#[derive(Clone, Copy)]
-enum Weight {
-    /// One row.
-    Key,
-    /// A share of the rows.
-    Known(f64),
-    /// Perhaps a share of the rows.
-    Guess(f64),
-}
-
-impl Weight {
-    fn share(self) -> f64 {
-        match self {
-            Weight::Key => 0.0,
-            Weight::Known(s) | Weight::Guess(s) => s,
-        }
-    }
-}
-
-/// What an OR says about an index, or about several.
-struct Any {
-    range: RangeAccess,
-    needs: u64,
-    /// The share of rows it yields, beside one for each of its unique keys.
-    share: f64,
-    keys: f64,
-}
-
-impl Any {
-    /// As a path over several indexes: each row is looked up in the clustered one, and looked for among those that came.
-    fn merged(&self, number: usize, rows: f64, look_up: f64) -> Path {
-        let arms = self.range.arms.len() as f64;
-        let yields = (rows * self.share).max(arms - self.keys) + self.keys;
-        let yields = yields.min(rows).max(1.0);
-        Path {
-            what: What::Union(number),
-            yields,
-            cost: yields * (ROW + look_up + SEEN) + SEEK * arms,
-            needs: self.needs,
-        }
-    }
-
-    fn path(&self, number: usize, rows: f64, look_up: f64) -> Path {
-        let arms = self.range.arms.len() as f64;
-        let yields = (rows * self.share).max(arms - self.keys) + self.keys;
-        let yields = yields.min(rows).max(1.0);
-        Path {
-            what: What::Any(number),
-            yields,
-            cost: reading(self.range.index, yields, look_up) + SEEK + NEXT_RANGE * arms,
-            needs: self.needs,
-        }
-    }
 }
 
 /// Everything that conditions say about a table, for all orders of joins.
@@ -154,6 +81,8 @@ pub(super) struct Paths<'a> {
     unions: Vec<Any>,
     /// The work of a look-up in the clustered index.
     look_up: f64,
+    /// Where its pages are.
+    pub pages: Pages,
     /// Indexes whose entries hold all that is read.
     covering: Vec<usize>,
     /// So few rows that its index is chosen by what the conditions are and not by how many rows have them: the way to read it does
@@ -198,6 +127,10 @@ impl<'a> Paths<'a> {
             look_up: match is_known && !rules.changes {
                 true => LOOK_UP,
                 false => LOOK_UP_GUESSED,
+            },
+            pages: match is_known && !rules.changes {
+                true => Pages::of(&selectivity.tables[t]),
+                false => Pages::IN_MEMORY,
             },
             covering: Vec::new(),
         };
@@ -270,13 +203,20 @@ impl<'a> Paths<'a> {
             yields: rows,
             cost: SEEK
                 + rows * ROW
+                + self.pages.in_order()
                 + if self.allowed.is_forced() {
                     FORBIDDEN
                 } else {
                     0.0
                 },
+            look_ups: 0.0,
             needs: 0,
         }
+    }
+
+    /// What a way costs once, with what it waits for the disk.
+    fn once(&self, p: &Path) -> f64 {
+        p.cost + self.pages.at_random(self.pages.touched(p.look_ups), 0.0)
     }
 
     /// The cheapest way when the tables of `bound` have been read.
@@ -288,7 +228,7 @@ impl<'a> Paths<'a> {
         };
         let mut best = self.full(compared);
         let mut consider = |p: Path| {
-            if p.cost < best.cost {
+            if self.once(&p) < self.once(&best) {
                 best = p;
             }
         };
@@ -400,6 +340,7 @@ impl<'a> Paths<'a> {
                 } else {
                     SEEK + self.look_up(index)
                 },
+                look_ups: self.looked_up(index, 1.0),
                 needs,
             });
         }
@@ -463,6 +404,10 @@ impl<'a> Paths<'a> {
             what: What::Part(index),
             yields,
             cost: reading(index, yields, self.look_up(index)) + SEEK + NEXT_RANGE * (ranges - 1.0),
+            look_ups: match index {
+                0 => ranges,
+                _ => self.looked_up(index, yields),
+            },
             needs,
         })
     }
