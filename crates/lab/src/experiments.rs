@@ -10,8 +10,8 @@ use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
 use crate::{
-    backup, catalog, conversions, formats, hot, joins, lag, machine, report, spill, tpcc_formats,
-    tpch,
+    backup, catalog, ch, conversions, formats, hot, joins, lag, machine, report, spill,
+    tpcc_formats, tpch,
 };
 use harness::install;
 use harness::scratch::Scratch;
@@ -67,6 +67,8 @@ enum Statements {
     Conversions(conversions::Options),
     /// TPC-H's 22 queries beside MariaDB.
     Tpch(tpch::Options),
+    /// The CH-benCHmark's 22 queries over TPC-C's tables beside MariaDB.
+    Ch(ch::Options),
     /// Sixty queries over skewed and correlated tables beside MariaDB.
     Joins(joins::Options),
     /// A sort, a hash join, a GROUP BY and a DISTINCT over more rows than there is memory for.
@@ -89,6 +91,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         Some(Statements::Formats(options)) => return formats::command(options),
         Some(Statements::Conversions(options)) => return conversions::command(options),
         Some(Statements::Tpch(options)) => return tpch::command(options),
+        Some(Statements::Ch(options)) => return ch::command(options),
         Some(Statements::Joins(options)) => return joins::command(options),
         Some(Statements::Spill(options)) => return spill::command(options),
         Some(Statements::Hot(options)) => return hot::command(options),
@@ -154,7 +157,7 @@ fn list() {
         "  E13 beside clients is `cargo xtask lab conversions [--rows 1000000] [--repeats 3]`."
     );
     println!(
-        "\n  Queries beside MariaDB: `cargo xtask lab tpch [--scale 0.2]`, `cargo xtask lab joins [--stale]`."
+        "\n  Queries beside MariaDB: `cargo xtask lab tpch [--scale 0.2]`, `cargo xtask lab ch`, `cargo xtask lab joins [--stale]`."
     );
     println!("\n  What everybody wants at once: `cargo xtask lab hot [--wants row,pair,end]`.");
     println!(

@@ -1,14 +1,12 @@
-//! TPC-C by `go-tpc`, unmodified, built from the version that `crates/lab/go-tpc/go.mod` names.
+//! TPC-C by `go-tpc`, unmodified.
 //!
 //! It knows no Unix sockets, so that every side is reached through TCP on 127.0.0.1.
 
 use crate::experiment::DATABASE;
+use crate::go_tpc;
 use crate::peers::{Peer, Who};
 use harness::step::{self, Outcome};
-use harness::workspace;
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
 use std::time::Instant;
 
 /// TPC-C's tables.
@@ -47,37 +45,11 @@ pub struct Tpcc {
     pub seconds: Vec<f64>,
 }
 
-/// The program, built once a run.
-fn program() -> Outcome<PathBuf> {
-    static BUILT: OnceLock<Outcome<PathBuf>> = OnceLock::new();
-    BUILT.get_or_init(build).clone()
-}
-
-fn build() -> Outcome<PathBuf> {
-    if !step::on_path("go") {
-        return Err(
-            "TPC-C wants Go 1.21 or later, to build go-tpc with (apt-get install golang-go, \
-                    or newer from backports)"
-                .to_owned(),
-        );
-    }
-    let out = workspace::target_dir()?.join("xtask").join("go-tpc");
-    step::visibly(
-        Command::new("go")
-            .current_dir(workspace::root().join("crates/lab/go-tpc"))
-            .arg("build")
-            .arg("-o")
-            .arg(&out)
-            .arg("github.com/pingcap/go-tpc/cmd/go-tpc"),
-    )?;
-    Ok(out)
-}
-
 fn command(peer: &dyn Peer, who: Who, warehouses: u32, seconds_at_most: u64) -> Outcome<Command> {
     let mut command = Command::new("timeout");
     command
         .args(["--signal=KILL", &seconds_at_most.to_string()])
-        .arg(program()?)
+        .arg(go_tpc::program()?)
         .args(["tpcc", "--host=127.0.0.1"])
         .arg(format!("--port={}", peer.port()))
         .arg(format!("--db={DATABASE}"))

@@ -10,7 +10,7 @@ mod run;
 mod side;
 
 pub(crate) use loaded::{Dataset, Part};
-pub(crate) use run::{Question, ask_all};
+pub(crate) use run::{Question, ask_all, questions};
 
 use crate::peers::Who;
 use harness::step::Outcome;

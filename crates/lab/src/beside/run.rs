@@ -20,6 +20,12 @@ pub(crate) struct Question {
     pub(crate) sql: String,
 }
 
+/// Questions of these names and texts.
+pub(crate) fn questions(all: Vec<(String, String)>) -> Vec<Question> {
+    let one = |(name, sql)| Question { name, sql };
+    all.into_iter().map(one).collect()
+}
+
 /// Asks the questions that are wanted of the sides that are wanted, prints and writes what came of it.
 ///
 /// # Errors

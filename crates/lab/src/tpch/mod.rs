@@ -4,11 +4,17 @@
 //! nothing of them is in this repository.
 
 mod data;
-mod queries;
 mod tables;
 
 use crate::beside::{self, Dataset};
+use crate::go_tpc::Queries;
 use harness::step::Outcome;
+
+const QUERIES: Queries = Queries {
+    file: "tpch/query.go",
+    view: "revenue0",
+    view_file: "cmd/go-tpc/misc.go",
+};
 
 /// The flags of the command.
 #[derive(Debug, Clone, clap::Args)]
@@ -26,7 +32,7 @@ pub struct Options {
 /// The command.
 pub(super) fn command(options: &Options) -> Outcome<()> {
     options.beside.whole()?;
-    let questions = queries::all()?;
+    let questions = beside::questions(QUERIES.all()?);
     let files = data::made(options.scale, &options.beside.cache()?)?;
     let keys = if options.primary_keys { "-pk" } else { "" };
     let data = Dataset {
