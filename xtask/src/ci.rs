@@ -35,7 +35,7 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
         .env("TIDEMILL_ALL_TESTS", "1");
     step::visibly_within(tests.env(seeds::VARIABLE, seed.to_string()), TESTS_MAX)?;
     fuzz::share(seed)?;
-    workspace::quick_server()?;
+    workspace::take_tested_server()?;
     torture::share(rounds, seed)?;
     sim::share(seed)
 }

@@ -62,9 +62,8 @@ const SHARE: u64 = 300;
 
 /// The share of CI: those that once failed, and some more, which follow from the number of the run.
 pub fn share(number: u64) -> Outcome<()> {
-    // As `cargo test` has built it: a profile of its own would take longer to build than the seeds take to run.
-    step::visibly(workspace::cargo().args(["build", "--package", "sim"]))?;
-    let program = workspace::target_dir()?.join("debug").join("sim");
+    // The one that `cargo test` has built: another would take longer to build than the seeds take to run.
+    let program = workspace::built_by_cargo("debug", "sim")?;
     let from = number % (1 << 40) * 1000;
     let mut run = Command::new(program);
     run.args(["--seeds", &format!("{from}..{}", from + SHARE)]);

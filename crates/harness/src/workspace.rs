@@ -35,41 +35,51 @@ pub fn target_dir() -> Outcome<PathBuf> {
         .ok_or_else(|| "cargo metadata names no target_directory".to_owned())
 }
 
-/// The server that this program drives: built once, by whichever of the functions below comes first.
+/// The server that this program drives: whichever of the functions below came first has named it.
 static SERVER: OnceLock<PathBuf> = OnceLock::new();
 
-/// The server's program: the one that [`quick_server`] has built, or else one of the release profile.
+/// The server's program: the one that [`take_tested_server`] has found, or else one of the release profile, which is built once.
 ///
 /// # Errors
 /// It cannot be built.
 pub fn server() -> Outcome<PathBuf> {
-    built(&["--release"], "release")
+    if let Some(program) = named_server() {
+        return Ok(program);
+    }
+    step::visibly(cargo().args(["build", "--release", "--package", "tidemill-server"]))?;
+    let program = built_by_cargo("release", "tidemill")?;
+    Ok(SERVER.get_or_init(|| program).clone())
 }
 
-/// Builds the server without what takes the release profile its last minutes (`[profile.quick]`), and makes it what
-/// [`server`] gives from now on: for tests, which want the same program sooner.
+/// Makes the server that `cargo test` has built for its own tests what [`server`] gives from now on: all assertions are on
+/// in it, and nobody waits for another build.
 ///
 /// # Errors
-/// It cannot be built.
-pub fn quick_server() -> Outcome<PathBuf> {
-    built(&["--profile", "quick"], "quick")
+/// There is none.
+pub fn take_tested_server() -> Outcome<PathBuf> {
+    if let Some(program) = named_server() {
+        return Ok(program);
+    }
+    let program = built_by_cargo("debug", "tidemill")?;
+    Ok(SERVER.get_or_init(|| program).clone())
 }
 
-/// The server that was built before or is given by `TIDEMILL_SERVER`, or one that is built with these arguments.
-fn built(profile: &[&str], folder: &str) -> Outcome<PathBuf> {
-    if let Some(given) = std::env::var_os("TIDEMILL_SERVER") {
-        return Ok(PathBuf::from(given));
+/// The server that `TIDEMILL_SERVER` gives, or that was named before.
+fn named_server() -> Option<PathBuf> {
+    let given = std::env::var_os("TIDEMILL_SERVER").map(PathBuf::from);
+    given.or_else(|| SERVER.get().cloned())
+}
+
+/// A program that cargo has left in this folder of the target directory.
+///
+/// # Errors
+/// It has left none.
+pub fn built_by_cargo(folder: &str, name: &str) -> Outcome<PathBuf> {
+    let program = target_dir()?.join(folder).join(name);
+    match program.is_file() {
+        true => Ok(program),
+        false => Err(format!("the build left no {}", program.display())),
     }
-    if let Some(program) = SERVER.get() {
-        return Ok(program.clone());
-    }
-    let arguments = [profile, &["--package", "tidemill-server"]].concat();
-    step::visibly(cargo().arg("build").args(arguments))?;
-    let program = target_dir()?.join(folder).join("tidemill");
-    if !program.is_file() {
-        return Err(format!("the build left no {}", program.display()));
-    }
-    Ok(SERVER.get_or_init(|| program).clone())
 }
 
 /// Builds a server that counts nothing, and returns its path: what statistics cost is the difference to it.
