@@ -14,6 +14,8 @@ pub enum Kit {
     Php,
     /// Applications written in PHP, as Debian packs them.
     Applications,
+    /// A browser on the pages of an application, and what speaks to a server with pages of its own, as Debian packs them all.
+    Browser,
     /// Perl's DBI, as Debian packs it.
     Perl,
     /// ActiveRecord, as Debian packs it.
@@ -34,6 +36,9 @@ pub fn cache() -> PathBuf {
         .unwrap_or_else(|| home().join(".cache/tidemill-clients"))
 }
 
+/// The Python that Debian's packages for it are for, whichever comes first on the PATH.
+const DEBIANS_PYTHON: &str = "/usr/bin/python3";
+
 /// What changes tables from outside, as its users build it.
 const GH_OST: &str = "github.com/github/gh-ost@v1.1.6";
 
@@ -41,7 +46,7 @@ impl Kit {
     /// The folder of its programs in the tree.
     fn folder(self) -> &'static str {
         match self {
-            Kit::Python => "python",
+            Kit::Python | Kit::Browser => "python",
             Kit::Php | Kit::Applications => "php",
             Kit::Perl => "perl",
             Kit::Ruby => "ruby",
@@ -81,6 +86,25 @@ impl Kit {
                     "wordpress",
                 ],
             ),
+            // dbconfig-no-thanks: no package makes a database of its own.
+            Kit::Browser => (
+                DEBIANS_PYTHON,
+                &[
+                    "dbconfig-no-thanks",
+                    "phpmyadmin",
+                    "php-cli",
+                    "php-mysql",
+                    "php-mbstring",
+                    "php-bcmath",
+                    "php-gd",
+                    "php-xml",
+                    "chromium",
+                    "chromium-driver",
+                    "python3-selenium",
+                    "zabbix-server-mysql",
+                    "zabbix-frontend-php",
+                ],
+            ),
             Kit::Perl => ("perl", &["libdbd-mysql-perl", "libdbd-mariadb-perl"]),
             Kit::Ruby => ("ruby", &["ruby", "ruby-activerecord", "ruby-mysql2"]),
             Kit::Node => ("npm", &["nodejs", "npm"]),
@@ -91,7 +115,10 @@ impl Kit {
 
     /// Has Debian all that it needs?
     fn is_packed(self) -> bool {
-        matches!(self, Kit::Php | Kit::Applications | Kit::Perl | Kit::Ruby)
+        matches!(
+            self,
+            Kit::Php | Kit::Applications | Kit::Browser | Kit::Perl | Kit::Ruby
+        )
     }
 
     /// Installs what its programs need, unless that is there; says what.
@@ -133,7 +160,7 @@ impl Kit {
                 all.push(self.programs().join("pom.xml"));
                 all
             }
-            Kit::Php | Kit::Applications | Kit::Perl | Kit::Ruby => Vec::new(),
+            _ => Vec::new(),
         };
         files.sort();
         let texts = files
@@ -184,7 +211,7 @@ impl Kit {
                 mvn.args(["-q", "-B", "compile", "dependency:copy-dependencies"]);
                 step::visibly(mvn.current_dir(dir))
             }
-            Kit::Php | Kit::Applications | Kit::Perl | Kit::Ruby => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -201,7 +228,7 @@ impl Kit {
 
     fn file(self, name: &str) -> PathBuf {
         let ending = match self {
-            Kit::Python => "py",
+            Kit::Python | Kit::Browser => "py",
             Kit::Php | Kit::Applications => "php",
             Kit::Perl => "pl",
             Kit::Ruby => "rb",
@@ -224,8 +251,11 @@ impl Kit {
         };
         match self {
             // Nothing may be written beside the sources.
-            Kit::Python => {
-                let mut command = script(&dir.join("bin/python"));
+            Kit::Python | Kit::Browser => {
+                let mut command = match self {
+                    Kit::Python => script(&dir.join("bin/python")),
+                    _ => script(Path::new(DEBIANS_PYTHON)),
+                };
                 command.env("PYTHONDONTWRITEBYTECODE", "1");
                 command
             }

@@ -133,6 +133,12 @@ pub const LINES: &[Line] = &[
     short("PDO, mysqli", Kit::Php, &["pdo_mysqli"]),
     line("WordPress", Kit::Applications, &["wordpress"]),
     waiting("MediaWiki", "FULLTEXT", Kit::Applications, &["mediawiki"]),
+    line("phpMyAdmin in Chromium", Kit::Browser, &["phpmyadmin"]),
+    line(
+        "Zabbix server and pages, but for triggers",
+        Kit::Browser,
+        &["zabbix"],
+    ),
     short("DBD::mysql", Kit::Perl, &["dbi", "mysql"]),
     short("DBD::MariaDB", Kit::Perl, &["dbi", "MariaDB"]),
     line("ActiveRecord", Kit::Ruby, &["active_record"]),
