@@ -13,6 +13,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 import time
 import urllib.parse
 import urllib.request
@@ -22,6 +23,8 @@ import place
 SCHEMA = "/usr/share/zabbix-server-mysql"
 # Seconds after which something that must come is given up.
 LIMIT = 60
+# A socket's path is short.
+SOCKETS = tempfile.mkdtemp()
 
 
 def port_of_nobody():
@@ -66,7 +69,7 @@ def ask(sql):
 
 def start_server(port):
     lines = {
-        "ListenPort": port, "ListenIP": "127.0.0.1", "LogFile": os.path.abspath("zabbix.log"), "PidFile": os.path.abspath("zabbix.pid"), "SocketDir": os.getcwd(),
+        "ListenPort": port, "ListenIP": "127.0.0.1", "LogFile": os.path.abspath("zabbix.log"), "PidFile": os.path.abspath("zabbix.pid"), "SocketDir": SOCKETS,
         "DBHost": place.HOST, "DBPort": place.PORT, "DBName": place.DATABASE, "DBUser": place.USER, "DBPassword": place.PASSWORD,
         "AllowRoot": 1, "StartPollers": 1, "StartPollersUnreachable": 1, "StartTrappers": 2, "StartPingers": 0, "StartDiscoverers": 1, "StartHTTPPollers": 1,
         "StartHistoryPollers": 1, "StartPreprocessors": 1, "CacheUpdateFrequency": 5, "LogSlowQueries": 3000, "FpingLocation": "/usr/bin/fping",
@@ -215,6 +218,7 @@ finally:
     server.wait(timeout=LIMIT)
     pages.terminate()
     pages.wait()
-    shutil.rmtree("pages", ignore_errors=True)
+    for made in ["pages", SOCKETS]:
+        shutil.rmtree(made, ignore_errors=True)
 for line in log().splitlines():
     assert not re.search(r"\[Z3\d+\]|query failed|Got signal \[signal:(?!15)|crash", line), line
