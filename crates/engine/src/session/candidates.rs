@@ -89,3 +89,71 @@ impl Candidates {
         self.next += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries of three bytes, whose last two are the clustered key.
+    fn gathered(n: u8) -> Candidates {
+        let mut all = Candidates::default();
+        for i in 0..n {
+            all.push(&[7, 0, i], 1, true);
+        }
+        all
+    }
+
+    /// Begins reads for so many keys, each a page, and says for which.
+    fn begin(all: &mut Candidates, most: usize) -> Vec<u8> {
+        let mut keys = Vec::new();
+        all.read_ahead(|all| {
+            keys.extend(all.take(most).map(|key| key[1]));
+            keys.len()
+        });
+        keys
+    }
+
+    #[test]
+    fn the_next_rows_are_read_when_half_of_the_last_are_looked_at() {
+        let mut all = gathered(20);
+        // Nobody has waited.
+        assert!(!all.is_ahead_due());
+        assert_eq!(begin(&mut all, 8), (0..8).collect::<Vec<u8>>());
+        for looked_at in 0..4 {
+            assert!(!all.is_ahead_due(), "{looked_at}");
+            // A look-up that waits for one of them begins nothing.
+            assert!(begin(&mut all, 8).is_empty(), "{looked_at}");
+            all.pop();
+        }
+        assert!(all.is_ahead_due());
+        assert_eq!(begin(&mut all, 8), (8..16).collect::<Vec<u8>>());
+        for _ in 0..8 {
+            assert!(!all.is_ahead_due());
+            all.pop();
+        }
+        assert!(all.is_ahead_due());
+        assert_eq!(begin(&mut all, 8), (16..20).collect::<Vec<u8>>());
+        // There are no others.
+        while !all.is_empty() {
+            all.pop();
+            assert!(!all.is_ahead_due());
+        }
+    }
+
+    #[test]
+    fn rows_that_are_there_end_it_until_one_is_waited_for() {
+        let mut all = gathered(20);
+        let mut seen = 0;
+        all.read_ahead(|keys| {
+            seen += keys.take(6).count();
+            0
+        });
+        assert_eq!(seen, 6);
+        for _ in 0..9 {
+            all.pop();
+            assert!(!all.is_ahead_due());
+        }
+        // What was passed by then is not looked at.
+        assert_eq!(begin(&mut all, 4), vec![9, 10, 11, 12]);
+    }
+}

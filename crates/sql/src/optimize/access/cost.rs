@@ -87,3 +87,34 @@ pub(super) fn reading(index: usize, rows: f64, look_up: f64) -> f64 {
         rows * (ROW + look_up)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIGHT: Pages = Pages {
+        all: 1000.0,
+        cold: 0.1,
+        room: 900.0,
+    };
+
+    #[test]
+    fn look_ups_come_to_each_page_once() {
+        assert!((TIGHT.touched(10.0) - 10.0).abs() < 0.1);
+        assert!((600.0..700.0).contains(&TIGHT.touched(1000.0)));
+        assert!((999.0..=1000.0).contains(&TIGHT.touched(100_000.0)));
+        assert_eq!(Pages::IN_MEMORY.touched(10.0), 0.0);
+    }
+
+    #[test]
+    fn pages_without_room_push_out_each_other() {
+        // What fits is as cold as the table beside memory.
+        assert_eq!(TIGHT.at_random(800.0, 0.0), 800.0 * 0.1 * PAGE);
+        assert_eq!(TIGHT.at_random(500.0, 400.0), 500.0 * 0.1 * PAGE);
+        // A tenth too many are more than half of them.
+        assert!(TIGHT.at_random(1000.0, 0.0) > 1000.0 * 0.5 * PAGE);
+        assert!(TIGHT.at_random(500.0, 500.0) > 500.0 * 0.5 * PAGE);
+        assert!(TIGHT.at_random(1000.0, 9000.0) <= 1000.0 * PAGE);
+        assert_eq!(Pages::IN_MEMORY.at_random(0.0, 1e9), 0.0);
+    }
+}
