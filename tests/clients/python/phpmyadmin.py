@@ -30,7 +30,7 @@ def php(port):
     return subprocess.Popen(
         ["php", "-d", f"mysqli.default_socket={os.environ['CLIENTS_SOCKET']}", "-d", "session.save_path=" + os.path.abspath("sessions"),
          "-S", f"127.0.0.1:{port}", "-t", "/usr/share/phpmyadmin"],
-        stdout=open("php.log", "w"), stderr=subprocess.STDOUT, env=os.environ | {"PHP_CLI_SERVER_WORKERS": "4"})
+        stdout=open("php.log", "w"), stderr=subprocess.STDOUT)
 
 
 def chromium():
