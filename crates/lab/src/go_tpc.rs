@@ -43,7 +43,7 @@ fn build() -> Outcome<PathBuf> {
             .arg("build")
             .arg("-o")
             .arg(&out)
-            .arg("github.com/pingcap/go-tpc/cmd/go-tpc"),
+            .arg(format!("{MODULE}/cmd/go-tpc")),
     )?;
     Ok(out)
 }
@@ -113,11 +113,7 @@ fn constant<'a>(source: &'a str, name: &str) -> Option<&'a str> {
 
 /// `NAME (columns) as (select)` of the view, whose select may stand in parentheses.
 fn view(program: &str, name: &str) -> Option<String> {
-    let start = format!("create view {name}");
-    let again = format!("create or replace view {name}");
-    let at = program.find(&again).map(|at| at + again.len());
-    let at = at.or_else(|| program.find(&start).map(|at| at + start.len()))?;
-    let text = &program[at - name.len()..];
+    let text = &program[program.find(&format!("view {name} ("))? + "view ".len()..];
     let text = &text[..text.find('`')?];
     let (head, select) = text.split_once(" as")?;
     let select = select.trim().trim_end_matches(';');

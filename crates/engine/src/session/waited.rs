@@ -23,6 +23,10 @@ impl Waited {
     /// Whether there were any since this was asked before.
     pub fn has_waited(&self) -> bool {
         let now = self.pages();
-        self.seen.swap(now, Ordering::Relaxed) != now
+        let waited = self.seen.load(Ordering::Relaxed) != now;
+        if waited {
+            self.seen.store(now, Ordering::Relaxed);
+        }
+        waited
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Ahead {
     pub batch: u64,
     pub next: usize,
     pub again: usize,
+    /// Rows that a look-up fetches at first, once that was thought about.
+    pub first: Option<usize>,
 }
 
 impl Ahead {

@@ -21,13 +21,18 @@ const WINDOWS: usize = 8;
 impl Join<'_> {
     /// Rows that are fetched at first for a look-up of a step: as many as it is taken to yield where all of them are wanted, since each
     /// batch is waited for by itself.
-    pub(super) fn fetched_first(&self, s: usize) -> usize {
+    pub(super) fn fetched_first(&mut self, s: usize) -> usize {
+        if let Some(rows) = self.ahead[s].first {
+            return rows;
+        }
         let first_will_do = |n: &NestPlan| usize::from(n.first) <= s && n.kind != NestKind::Outer;
         let mut behind = self.steps[s..].iter().flat_map(|s| &s.nests);
-        match self.wanted < u64::MAX || behind.any(first_will_do) {
+        let rows = match self.wanted < u64::MAX || behind.any(first_will_do) {
             true => FIRST_BATCH,
             false => (self.steps[s].rows as usize).clamp(FIRST_BATCH, LARGEST_BATCH),
-        }
+        };
+        self.ahead[s].first = Some(rows);
+        rows
     }
 
     /// Begins reading what the next look-ups of a step need.

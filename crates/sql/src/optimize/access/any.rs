@@ -34,11 +34,16 @@ pub(super) struct Any {
 }
 
 impl Any {
-    /// As a path over several indexes: each row is looked up in the clustered one, and looked for among those that came.
-    pub fn merged(&self, number: usize, rows: f64, look_up: f64) -> Path {
+    /// How many arms it has, and the rows that they yield of so many.
+    fn arms_and_yields(&self, rows: f64) -> (f64, f64) {
         let arms = self.range.arms.len() as f64;
         let yields = (rows * self.share).max(arms - self.keys) + self.keys;
-        let yields = yields.min(rows).max(1.0);
+        (arms, yields.min(rows).max(1.0))
+    }
+
+    /// As a path over several indexes: each row is looked up in the clustered one, and looked for among those that came.
+    pub fn merged(&self, number: usize, rows: f64, look_up: f64) -> Path {
+        let (arms, yields) = self.arms_and_yields(rows);
         Path {
             what: What::Union(number),
             yields,
@@ -49,9 +54,7 @@ impl Any {
     }
 
     pub fn path(&self, number: usize, rows: f64, look_up: f64) -> Path {
-        let arms = self.range.arms.len() as f64;
-        let yields = (rows * self.share).max(arms - self.keys) + self.keys;
-        let yields = yields.min(rows).max(1.0);
+        let (arms, yields) = self.arms_and_yields(rows);
         Path {
             what: What::Any(number),
             yields,
