@@ -3,7 +3,7 @@
 //! A foreign key is part of its child's definition. It names its parent, which need not be there: what is loaded with
 //! `foreign_key_checks` off comes in any order.
 
-use super::def::{ColumnDef, ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
+use super::def::{ColumnDef, ForeignKeyDef, IndexKind, IndexPart, ReferenceAction, TableDef};
 use types::DataType;
 
 impl ReferenceAction {
@@ -72,25 +72,19 @@ impl ForeignKeyDef {
 }
 
 impl TableDef {
-    /// An index that begins with these columns, whole and in this order: the clustered one, else one of nothing but them, else the first.
+    /// The first index that begins with these columns, whole and in this order. The first, as in InnoDB, since that is whose turn it is when a row's
+    /// entries are made in one index after the other.
     pub fn index_of(&self, columns: &[u16]) -> Option<usize> {
-        let serves = |i: &usize| {
-            let x = &self.indexes[*i];
-            let begins = columns.iter().zip(&x.parts);
-            x.kind != IndexKind::Hidden
-                && x.parts.len() >= columns.len()
-                && begins
-                    .into_iter()
+        let begins = |parts: &[IndexPart]| {
+            parts.len() >= columns.len()
+                && columns
+                    .iter()
+                    .zip(parts)
                     .all(|(c, p)| p.column == *c && p.prefix == 0)
         };
-        let all = || (0..self.indexes.len()).filter(serves);
-        let first = all().next()?;
-        if first == 0 {
-            return Some(0);
-        }
-        all()
-            .find(|i| self.indexes[*i].parts.len() == columns.len())
-            .or(Some(first))
+        self.indexes
+            .iter()
+            .position(|x| x.kind != IndexKind::Hidden && begins(&x.parts))
     }
 }
 

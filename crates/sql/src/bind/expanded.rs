@@ -132,8 +132,8 @@ impl StatementBinder<'_> {
             };
             let value = match expr {
                 // A column that is only written needs no right to read it.
-                ast::Expr::Column(c) if inserts => match names.locate(c, Clause::FieldList)? {
-                    Some((t, i)) => super::scope::column_expr(t.resolved(i)),
+                ast::Expr::Column(c) if inserts => match names.to_write(c, Clause::FieldList)? {
+                    Some(value) => value,
                     None => self.bind(expr, Clause::FieldList, &names, st.subqueries)?,
                 },
                 e => self.bind(e, Clause::FieldList, &names, st.subqueries)?,

@@ -180,6 +180,18 @@ impl<'s> Names<'s> {
         self.table_column(c, clause)
     }
 
+    /// What a name stands for, without a need of the right to read it: a column that is only written.
+    ///
+    /// # Errors
+    /// 1052 where it could be two.
+    pub fn to_write(&self, c: &ast::ColumnRef, clause: Clause) -> Result<Option<Expr>, SqlError> {
+        if let Some((v, i)) = self.view_column(c, clause)? {
+            return Ok(Some(v.columns[i].value.clone()));
+        }
+        let found = self.table_column(c, clause)?;
+        Ok(found.map(|(t, i)| column_expr(t.resolved(i))))
+    }
+
     /// The view's column that a name stands for.
     ///
     /// # Errors

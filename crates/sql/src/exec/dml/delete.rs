@@ -129,9 +129,11 @@ async fn collected(
     if take == 0 {
         return Ok(());
     }
+    // A row that IGNORE leaves does not count, so any number may have to be looked at.
+    let most = if plan.ignore { u64::MAX } else { take };
     let alone = keys::can_look_again(block);
     let mut join = target_keys::join(block, plan.targets.iter().copied(), subs, env);
-    let mut found = TargetKeys::new(block, plan.targets.len(), take, env);
+    let mut found = TargetKeys::new(block, plan.targets.len(), most, env);
     while join.next(env).await? {
         join.fill(&block.row_subqueries, env).await?;
         for (i, &t) in plan.targets.iter().enumerate() {
@@ -155,6 +157,9 @@ async fn collected(
         let writer = TableWriter::new(stored(block, t)?, plan.ignore, env.told).related(related);
         let slot = block.tables[usize::from(t)].slot;
         for n in in_order(keys, order.as_deref()) {
+            if tally.affected() >= take {
+                break;
+            }
             let gone = writer
                 .delete_row(env.session, keys.key(n), cx, |row| {
                     let row = Candidate { slot, row, rest };
