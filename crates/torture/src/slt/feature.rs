@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 /// A feature on which a record may fail without being a wrong answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
-    /// CREATE or DROP VIEW, and statements that read a view.
-    Views,
+    /// A change through a view, which SQLite refuses and MySQL makes.
+    WrittenViews,
     /// CREATE or DROP TRIGGER.
     Triggers,
     /// WITH RECURSIVE.
@@ -20,7 +20,7 @@ impl Feature {
     /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Feature::Views => "views",
+            Feature::WrittenViews => "a change through a view, which is an error to SQLite alone",
             Feature::Triggers => "triggers",
             Feature::Recursion => "recursion",
             Feature::TooManyTables => "more than 61 tables, which MySQL refuses with 1116",
@@ -34,38 +34,48 @@ const TOO_MANY_TABLES: u16 = 1116;
 /// The most tables of a join.
 const TABLES: usize = 61;
 
-/// Reads statements of one file in turn; remembers the views that it could not make.
+/// Reads statements of one file in turn; remembers the views that they make.
 #[derive(Debug, Default)]
 pub struct Features {
     views: BTreeSet<String>,
 }
 
 impl Features {
+    /// Takes note of a statement that is about to run.
+    pub fn read(&mut self, sql: &str) {
+        let words = words(sql);
+        if let Some("CREATE") = words.first().map(String::as_str)
+            && let Some(view) = object(&words).filter(|at| words[*at] == "VIEW")
+            && let Some(name) = words.get(view + 1)
+        {
+            self.views.insert(name.clone());
+        }
+    }
+
     /// What `sql` needed, which failed with the error `code` (`None`: no error, another answer).
-    pub fn needed(&mut self, sql: &str, code: Option<u16>) -> Option<Feature> {
+    pub fn needed(&self, sql: &str, code: Option<u16>) -> Option<Feature> {
         let words = words(sql);
         let word = |at: usize| words.get(at).map_or("", String::as_str);
-        let object = words
-            .iter()
-            .take(6)
-            .position(|w| w == "VIEW" || w == "TRIGGER");
-        if let (Some(at), "CREATE" | "DROP", true) = (object, word(0), code.is_some()) {
-            if word(at) == "TRIGGER" {
-                return Some(Feature::Triggers);
+        let trigger = object(&words).is_some_and(|at| word(at) == "TRIGGER");
+        match (word(0), code) {
+            ("CREATE" | "DROP", Some(_)) if trigger => Some(Feature::Triggers),
+            ("WITH", Some(_)) if word(1) == "RECURSIVE" => Some(Feature::Recursion),
+            ("DELETE" | "INSERT", None) if self.views.contains(word(2)) => {
+                Some(Feature::WrittenViews)
             }
-            if word(0) == "CREATE" {
-                self.views.insert(word(at + 1).to_owned());
-            }
-            return Some(Feature::Views);
+            ("UPDATE", None) if self.views.contains(word(1)) => Some(Feature::WrittenViews),
+            (_, Some(TOO_MANY_TABLES)) if tables(sql) > TABLES => Some(Feature::TooManyTables),
+            _ => None,
         }
-        if code.is_some() && words.iter().any(|w| self.views.contains(w)) {
-            return Some(Feature::Views);
-        }
-        if code.is_some() && word(0) == "WITH" && word(1) == "RECURSIVE" {
-            return Some(Feature::Recursion);
-        }
-        (code == Some(TOO_MANY_TABLES) && tables(sql) > TABLES).then_some(Feature::TooManyTables)
     }
+}
+
+/// Where a definition says what it is of, if that is a view or a trigger.
+fn object(words: &[String]) -> Option<usize> {
+    words
+        .iter()
+        .take(6)
+        .position(|w| w == "VIEW" || w == "TRIGGER")
 }
 
 fn words(sql: &str) -> Vec<String> {
@@ -96,20 +106,22 @@ mod tests {
     #[test]
     fn features_are_told_by_the_statement() {
         let mut features = Features::default();
+        let delete = "DELETE FROM view1 WHERE x > 0";
+        assert_eq!(features.needed(delete, None), None, "no view is known yet");
+        features.read("CREATE TABLE t1 (x INT)");
+        features.read("CREATE VIEW view1 AS SELECT x FROM t1");
+        assert_eq!(features.needed(delete, None), Some(Feature::WrittenViews));
         assert_eq!(
-            features.needed("SELECT x FROM view1", Some(1146)),
-            None,
-            "no view of this name was refused"
+            features.needed("UPDATE view1 SET x=2", None),
+            Some(Feature::WrittenViews)
         );
+        assert_eq!(features.needed(delete, Some(1288)), None);
+        assert_eq!(features.needed("DELETE FROM t1", None), None);
+        assert_eq!(features.needed("SELECT x FROM view1", None), None);
         assert_eq!(
             features.needed("CREATE VIEW view1 AS SELECT 1", Some(1235)),
-            Some(Feature::Views)
+            None
         );
-        assert_eq!(
-            features.needed("SELECT x FROM view1", Some(1146)),
-            Some(Feature::Views)
-        );
-        assert_eq!(features.needed("SELECT x FROM view1", None), None);
         assert_eq!(
             features.needed("DROP TRIGGER t1r1", Some(1064)),
             Some(Feature::Triggers)
@@ -119,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_join_is_too_wide_only_where_it_is() {
-        let mut features = Features::default();
+        let features = Features::default();
         let join = |n: usize| {
             let list: Vec<String> = (0..n).map(|i| format!("t{i}")).collect();
             format!("SELECT x FROM {} WHERE a = b", list.join(","))

@@ -198,7 +198,7 @@ fn one_file(server: &Server, path: &Path, database: &str) -> Outcome<Verdict> {
     let mut verdict = Verdict::default();
     for record in records {
         match &record {
-            Record::Statement { .. } => {}
+            Record::Statement { sql, .. } => features.read(sql),
             Record::Query { expected, .. } => {
                 if let QueryExpect::Results { types, results, .. } = expected {
                     letters.lock().clone_from(types);
@@ -214,7 +214,7 @@ fn one_file(server: &Server, path: &Path, database: &str) -> Outcome<Verdict> {
             // Whatever else the crate knows is not in the format; dropping it would be to pass it.
             other => return Err(format!("{name}: {other} is not of this format")),
         }
-        judge(&mut runner, record, &mut features, &mut verdict);
+        judge(&mut runner, record, &features, &mut verdict);
     }
     Ok(verdict)
 }
@@ -223,7 +223,7 @@ fn one_file(server: &Server, path: &Path, database: &str) -> Outcome<Verdict> {
 fn judge<M>(
     runner: &mut Runner<Db, M>,
     record: Record<Letter>,
-    features: &mut Features,
+    features: &Features,
     verdict: &mut Verdict,
 ) where
     M: sqllogictest::MakeConnection<Conn = Db>,
