@@ -116,6 +116,27 @@ fn the_rarer_commands() -> Result<(), ClientError> {
     Ok(())
 }
 
+/// The schema of a login is told with the login's OK, as in MySQL, and not with the first statement.
+#[test]
+fn a_change_of_the_schema_is_told_once() -> Result<(), ClientError> {
+    let server = TestServer::start(&[]);
+    let mut conn = server.client();
+    conn.query("CREATE DATABASE d; CREATE DATABASE e")?;
+    conn.query("SELECT 1")?;
+    let told = |conn: &mut Conn| -> Result<Vec<u8>, ClientError> {
+        let mut results = conn.query("SELECT 1")?;
+        Ok(results.pop().map(|r| r.session_state).unwrap_or_default())
+    };
+    let entered = conn.command(code::INIT_DB, b"d")?;
+    assert_eq!(entered.session_state, b"\x01\x02\x01d");
+    assert_eq!(told(&mut conn)?, b"");
+    conn.change_user("root", "", Some("e"))?;
+    assert_eq!(told(&mut conn)?, b"");
+    let results = conn.query("USE d")?;
+    assert_eq!(results[0].session_state, b"\x01\x02\x01d");
+    Ok(())
+}
+
 #[test]
 fn accounts_and_a_change_of_user() -> Result<(), ClientError> {
     let server = TestServer::start(&[]);

@@ -10,7 +10,7 @@ use super::Session;
 use super::com::Com;
 use super::gtid::Left;
 use crate::exec::unless_killed;
-use crate::sink::{Done, ResultSink};
+use crate::sink::{Done, ResultSink, StateChange};
 use sql_expr::memory::Account;
 use sql_expr::vars::SqlMode;
 
@@ -169,5 +169,10 @@ impl Session {
         }
         sink.finish(&done);
         Ok(())
+    }
+
+    /// What has changed of the session since its client was told: for the end of a command that is no statement.
+    pub fn take_changes(&mut self) -> Vec<StateChange> {
+        std::mem::take(&mut self.changes)
     }
 }

@@ -18,6 +18,7 @@ use super::names;
 use super::packet_stream::PacketStream;
 use super::peer::Peer;
 use super::prepared::Prepared;
+use super::results::changes_of;
 use super::server_state::Server;
 
 /// A connection whose client is logged in.
@@ -78,10 +79,12 @@ impl Connection {
         count_traffic(&mut self.packets, &self.session);
     }
 
-    /// Answers OK.
+    /// Answers OK, and what has changed of the session.
     pub(super) fn ok(&mut self) {
+        let changes = changes_of(&self.session.take_changes());
         let ok = OkPacket {
             status: self.status,
+            session_state: changes.encoded(),
             ..OkPacket::default()
         };
         write_ok(&ok, self.capabilities, &mut self.packets.output.writer);

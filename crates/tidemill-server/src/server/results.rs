@@ -338,15 +338,15 @@ impl ResultSink for Results<'_> {
             status |= status::CURSOR_EXISTS;
         }
         self.before = None;
-        let changes = changes_of(done);
+        let changes = changes_of(&done.changes);
         write_rows_end_telling(status, warnings, changes.encoded(), capabilities, writer);
     }
 }
 
 /// What the client is told of its session.
-fn changes_of(done: &Done) -> SessionState {
+pub(super) fn changes_of(list: &[StateChange]) -> SessionState {
     let mut changes = SessionState::default();
-    for change in &done.changes {
+    for change in list {
         match change {
             StateChange::Schema(name) => changes.schema(name.as_bytes()),
             StateChange::Gtids(set) => changes.gtids(set.as_bytes()),
@@ -359,7 +359,7 @@ fn changes_of(done: &Done) -> SessionState {
 }
 
 fn write_done(done: &Done, status: u16, capabilities: u32, writer: &mut PacketWriter) {
-    let changes = changes_of(done);
+    let changes = changes_of(&done.changes);
     let ok = OkPacket {
         affected_rows: done.affected,
         last_insert_id: done.last_insert_id,
