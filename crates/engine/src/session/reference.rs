@@ -80,6 +80,20 @@ impl Session {
         }
     }
 
+    /// As [`Session::lock_parent`] in an index that is not the clustered one, where one row that has the key does not count: whether there is another.
+    ///
+    /// # Errors
+    /// As [`Session::update`].
+    pub async fn lock_other_parent(
+        &mut self,
+        t: &Arc<Table>,
+        index: usize,
+        key: &[u8],
+    ) -> Result<bool, SqlError> {
+        self.need_txid();
+        Ok(self.count_key(t, index, key, ReadMode::Parent, 2).await? == 2)
+    }
+
     async fn lock_parent_row(&mut self, t: &Table, key: &[u8]) -> Result<bool, SqlError> {
         let mut check = self.conflict_check(t.def.indexes[0].id, LockWait::Wait);
         check.snapshot = None;
@@ -126,6 +140,18 @@ impl Session {
         key: &[u8],
         mode: ReadMode,
     ) -> Result<bool, SqlError> {
+        Ok(self.count_key(t, index, key, mode, 1).await? > 0)
+    }
+
+    /// How many rows there are whose key begins so, up to `most`.
+    async fn count_key(
+        &mut self,
+        t: &Arc<Table>,
+        index: usize,
+        key: &[u8],
+        mode: ReadMode,
+        most: usize,
+    ) -> Result<usize, SqlError> {
         let spec = ScanSpec {
             index,
             lower: KeyBound::Included(key.to_vec()),
@@ -135,13 +161,16 @@ impl Session {
         };
         let mut scan = self.scan(t, spec);
         let mut batch = RowBatch::new();
+        let mut found = 0;
         loop {
             let more = self
                 .next_batch(&mut scan, &mut batch, 1, &mut |_| Ok(true))
                 .await?;
-            if !batch.is_empty() || !more {
-                return Ok(!batch.is_empty());
+            found += batch.len();
+            if found >= most || !more {
+                return Ok(found);
             }
+            batch.clear();
         }
     }
 }

@@ -113,6 +113,7 @@ impl<'p> Related<'p> {
     ) -> Result<Option<usize>, SqlError> {
         let here = self.at(node);
         let mut key = Vec::new();
+        let is_there = matches!(wanted, Wanted::AtTurn { .. });
         let wanted = |p: &&ParentKey| match wanted {
             Wanted::All => true,
             Wanted::AtTurn { turn, but } => p.turn == turn && Some(p.key) != but,
@@ -131,19 +132,26 @@ impl<'p> Related<'p> {
             };
             let parent = &self.at(at.node).table;
             encode(parent, at.index, k.columns.iter().map(value), &mut key);
-            let behind = here.table.def.index_of(&k.columns) > Some(at.index);
-            if Arc::ptr_eq(parent, &here.table) && behind {
-                // It may be its own, if its entry in the parent's index comes first.
+            let mut its_own = false;
+            if Arc::ptr_eq(parent, &here.table) {
                 let mut own = Vec::new();
                 encode(parent, at.index, at.columns.iter().map(value), &mut own);
-                if own == key {
-                    continue;
-                }
+                its_own = own == key;
             }
-            if !s
-                .lock_parent(parent, at.index, k.columns.len(), &key)
-                .await?
-            {
+            // It may be its own, if its entry in the parent's index is made first.
+            if its_own && here.table.def.index_of(&k.columns) > Some(at.index) {
+                continue;
+            }
+            // A changed row is there already, with an entry that has not had its turn.
+            let early = its_own && is_there && !at.columns.iter().all(stays);
+            let there = match early && at.index > 0 {
+                true => s.lock_other_parent(parent, at.index, &key).await?,
+                false => {
+                    s.lock_parent(parent, at.index, k.columns.len(), &key)
+                        .await?
+                }
+            };
+            if !there {
                 return Ok(Some(p.key));
             }
         }
