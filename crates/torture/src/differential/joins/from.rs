@@ -269,7 +269,7 @@ fn on(g: &mut Grower<'_>, left: &[Source], right: &[Source], outer: &[Leaf]) -> 
     }
     let between = if g.chance(90) { " AND " } else { " OR " };
     let list = Part::list("", between, 1, terms);
-    Part::form(" ON {}", vec![list], &[" ON TRUE"])
+    Part::on(list)
 }
 
 /// A comparison of a column on the left with one on the right.

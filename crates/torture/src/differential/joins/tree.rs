@@ -35,6 +35,8 @@ pub enum Role {
     List(&'static str, &'static str, usize),
     /// The select list of a block.
     Items,
+    /// The condition of a join.
+    On,
     /// A comparison of rows of two by this operator: the first two parts with the next two; IN has any number of pairs.
     Rows(&'static str),
 }
@@ -65,6 +67,8 @@ pub struct Writing {
     pub option: &'static str,
     /// Comparisons of rows are written as comparisons of their members.
     pub members: bool,
+    /// Conditions of joins are written so that nothing is known of them before a row is there.
+    pub late_on: bool,
     /// Index hints by the alias of a table.
     pub index: BTreeMap<String, String>,
 }
@@ -106,6 +110,16 @@ impl Part {
             parts: form(pattern, places),
             swaps: (0..count).map(|at| at * 2 + 1).collect(),
             texts: texts.to_vec(),
+        })
+    }
+
+    /// The condition of a join.
+    pub fn on(condition: Part) -> Part {
+        Part::Node(Node {
+            role: Role::On,
+            parts: vec![condition],
+            swaps: Vec::new(),
+            texts: vec![" ON TRUE"],
         })
     }
 
@@ -245,6 +259,7 @@ impl<'w> Writer<'w> {
                 }
             }
             Role::Rows(how) => self.rows(how, &node.parts),
+            Role::On => self.on(&node.parts),
             Role::List(head, between, _) => self.list(head, between, &node.parts),
             Role::Items => {
                 self.list("", ", ", &node.parts);
@@ -253,6 +268,16 @@ impl<'w> Writer<'w> {
                 }
             }
         }
+    }
+
+    fn on(&mut self, parts: &[Part]) {
+        let (head, end) = match self.how.late_on {
+            true => (" ON CASE WHEN RAND() < 2 THEN ", " END"),
+            false => (" ON ", ""),
+        };
+        self.out.push_str(head);
+        parts.iter().for_each(|p| self.part(p));
+        self.out.push_str(end);
     }
 
     fn rows(&mut self, how: &str, parts: &[Part]) {
@@ -364,7 +389,7 @@ fn reduce(part: &mut Part, left: &mut usize) -> bool {
             *left -= pairs;
             usize::MAX
         }
-        Role::Plain | Role::Block | Role::Rows(_) => usize::MAX,
+        Role::Plain | Role::Block | Role::On | Role::Rows(_) => usize::MAX,
     };
     if node.parts.len() > least {
         if *left < node.parts.len() {
@@ -419,6 +444,20 @@ mod tests {
         let told = written(&query(), &other);
         assert!(told.starts_with("SELECT /*+ NO_MERGE(a) */ STRAIGHT_JOIN 1 AS c1"));
         assert!(told.contains("t3 AS a IGNORE INDEX (k) WHERE"));
+    }
+
+    #[test]
+    fn a_condition_of_a_join_is_written_so_that_nothing_is_known_of_it() {
+        let late = Writing {
+            late_on: true,
+            ..Writing::default()
+        };
+        let on = Part::on(text("a = 1"));
+        assert_eq!(written(&on, &Writing::default()), " ON a = 1");
+        assert_eq!(
+            written(&on, &late),
+            " ON CASE WHEN RAND() < 2 THEN a = 1 END"
+        );
     }
 
     #[test]

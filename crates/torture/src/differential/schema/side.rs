@@ -164,6 +164,18 @@ impl Side {
         Ok(answer)
     }
 
+    /// Whether the server itself finds one of its tables damaged. This ends its transaction.
+    pub fn is_damaged(&mut self) -> Outcome<bool> {
+        for table in self.tables()? {
+            let found = self.must(&format!("CHECK TABLE {table}"))?;
+            let damaged = |row: &String| row.ends_with(" | Corrupt") || row.contains("corrupted");
+            if found.rows.iter().any(damaged) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The names of the tables there are.
     pub fn tables(&mut self) -> Outcome<Vec<String>> {
         let all = self.must("SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'")?;
