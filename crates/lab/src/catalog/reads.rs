@@ -172,6 +172,22 @@ const SCANS: Series = Series {
     ..PLAIN
 };
 
+/// Where clients and servers share few cores the clients have most of them, and what the server saves is not seen in the throughput. Here the
+/// server has a core, and the clients the others.
+const APART: Series = Series {
+    sides: &[
+        Side::cores(Who::Tidemill, "tidemill, 1 core", 1),
+        Side::cores(Who::MariaDb, "mariadb, 1 core", 1),
+        Side::cores(Who::Postgres, "postgres, 1 core", 1),
+    ],
+    targets: &[
+        Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0))
+            .of("tidemill, 1 core")
+            .chosen(),
+    ],
+    ..SCANS
+};
+
 pub const E10: Experiment = Experiment {
     id: "E10",
     title: "scans of 100 rows",
@@ -197,6 +213,21 @@ pub const E10: Experiment = Experiment {
             label: "distinct ranges alone",
             load: DISTINCT,
             ..SCANS
+        },
+        Series {
+            label: "sums alone, the clients on other cores",
+            load: SUM,
+            ..APART
+        },
+        Series {
+            label: "sorted ranges alone, the clients on other cores",
+            load: ORDER,
+            ..APART
+        },
+        Series {
+            label: "distinct ranges alone, the clients on other cores",
+            load: DISTINCT,
+            ..APART
         },
     ],
 };
