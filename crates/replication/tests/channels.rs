@@ -10,7 +10,7 @@ use base::mem::MemDisk;
 use replication::replica::ReplicaServer;
 use replication::replica::filter::FilterRules;
 use scripted::file::File;
-use scripted::{failures, number, run, serve, serve_in_steps, server, with_workers};
+use scripted::{failures, number, run, serve, serve_in_steps, server, until, with_workers};
 use sql::context::replica::{Receiving, Replica, ReplicaFacts};
 use sql::{Instance, Session};
 use types::Value;
@@ -287,15 +287,6 @@ fn what_comes_over_two_channels_is_applied_once() {
     }
 }
 
-/// Waits until something is so.
-fn soon(what: &str, so: impl Fn() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(30);
-    while !so() {
-        assert!(Instant::now() < limit, "{what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
 /// The same ALTER over two channels, and a transaction that is in its way: one channel waits for the transaction, and the other for the first.
 #[test]
 fn nobody_stops_for_longer_than_asked() {
@@ -326,11 +317,11 @@ fn nobody_stops_for_longer_than_asked() {
         };
         let [a, b] = &sources;
         a.set(f.bytes.len());
-        soon("it waits for the table", || {
+        until("it waits for the table", || {
             waits("Waiting for table metadata lock")
         });
         b.set(f.bytes.len());
-        soon("it waits for the other", || {
+        until("it waits for the other", || {
             waits("Waiting for GTID to be committed")
         });
         run(&i, "SET GLOBAL rpl_stop_replica_timeout = 2");
@@ -353,7 +344,7 @@ fn nobody_stops_for_longer_than_asked() {
         assert_eq!(killed.code, 1317);
         block_on(reader.query("COMMIT")).expect("committed");
         block_on(reader.close());
-        soon("it ends when it can", || !facts(&replica, "a").applying);
+        until("it ends when it can", || !facts(&replica, "a").applying);
         assert_eq!(number(&i, "SELECT SUM(n) DIV 1 FROM d.t"), 21);
         run(&i, "START REPLICA");
         for channel in ["a", "b"] {

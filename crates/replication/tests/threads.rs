@@ -9,7 +9,7 @@ use base::block_on;
 use base::mem::MemDisk;
 use replication::replica::ReplicaServer;
 use scripted::file::File;
-use scripted::{begin, number, run, serve, server, settled};
+use scripted::{begin, number, run, serve, server, settled, until};
 use sql::context::replica::Replica;
 use sql::{Instance, Session};
 use types::Value;
@@ -36,14 +36,6 @@ fn threads(instance: &Arc<Instance>, from: &str) -> Vec<String> {
 }
 
 const LIST: &str = "information_schema.processlist";
-
-fn until(what: &str, is: impl Fn() -> bool) {
-    let limit = Instant::now() + Duration::from_secs(20);
-    while !is() {
-        assert!(Instant::now() < limit, "{what}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
 
 /// A replica that has applied a file.
 fn replica_of(f: &File, workers: u32) -> (Arc<engine::Engine>, Arc<Instance>, Arc<ReplicaServer>) {

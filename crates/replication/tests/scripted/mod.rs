@@ -67,6 +67,15 @@ pub fn number(instance: &Arc<Instance>, sql: &str) -> i64 {
     }
 }
 
+/// Waits until something is so.
+pub fn until(what: &str, so: impl Fn() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(30);
+    while !so() {
+        assert!(Instant::now() < limit, "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
 /// How far a source has come with its file, in bytes: what lies behind it is not sent yet.
 #[derive(Clone)]
 pub struct SentTo(Arc<(Mutex<usize>, Condvar)>);

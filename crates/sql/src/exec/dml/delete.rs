@@ -129,8 +129,11 @@ async fn collected(
     if take == 0 {
         return Ok(());
     }
-    // A row that IGNORE leaves does not count, so any number may have to be looked at.
-    let most = if plan.ignore { u64::MAX } else { take };
+    // A row that IGNORE leaves to its children does not count, so any number may have to be looked at.
+    let most = match plan.ignore && plan.relations.is_some() {
+        true => u64::MAX,
+        false => take,
+    };
     let alone = keys::can_look_again(block);
     let mut join = target_keys::join(block, plan.targets.iter().copied(), subs, env);
     let mut found = TargetKeys::new(block, plan.targets.len(), most, env);
