@@ -286,10 +286,12 @@ pub(super) fn invert(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
-    if e.ty.is_text()
-        && let Val::Bytes(b) = a.eval(cx, row)?
-    {
-        return Ok(Val::owned(b.iter().map(|b| !b).collect::<Vec<u8>>()));
+    if e.ty.is_text() {
+        // Asked once, whatever it is: each of many `~` in each other would ask again what is below it.
+        return Ok(match a.eval(cx, row)? {
+            Val::Bytes(b) => Val::owned(b.iter().map(|b| !b).collect::<Vec<u8>>()),
+            x => bits(&x, cx).map_or(Val::Null, |b| Val::Uint(!b)),
+        });
     }
     let x = a.eval_number(cx, row)?;
     overflow::check(a, &x)?;
