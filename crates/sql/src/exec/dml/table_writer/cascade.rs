@@ -148,7 +148,12 @@ impl<'a> Cascade<'a> {
             }
             done = Some(turn);
             self.children(s, step, old, Some(new), done).await?;
-            let wanted = Wanted::AtTurn { turn, but };
+            let is_there = last.is_none();
+            let wanted = Wanted::AtTurn {
+                turn,
+                but,
+                is_there,
+            };
             let missing = related.missing_parent(s, step.node, new, Some(old), wanted);
             if let Some(key) = missing.await? {
                 let child = &here.table;

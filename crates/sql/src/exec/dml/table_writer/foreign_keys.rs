@@ -36,6 +36,8 @@ pub(super) enum Wanted {
     AtTurn {
         turn: Option<usize>,
         but: Option<usize>,
+        /// The row has been changed, and is found by its new values.
+        is_there: bool,
     },
 }
 
@@ -113,10 +115,10 @@ impl<'p> Related<'p> {
     ) -> Result<Option<usize>, SqlError> {
         let here = self.at(node);
         let mut key = Vec::new();
-        let is_there = matches!(wanted, Wanted::AtTurn { .. });
+        let is_there = matches!(wanted, Wanted::AtTurn { is_there: true, .. });
         let wanted = |p: &&ParentKey| match wanted {
             Wanted::All => true,
-            Wanted::AtTurn { turn, but } => p.turn == turn && Some(p.key) != but,
+            Wanted::AtTurn { turn, but, .. } => p.turn == turn && Some(p.key) != but,
         };
         for p in here.parents.iter().filter(wanted) {
             let k = &here.table.def.foreign_keys[p.key];
