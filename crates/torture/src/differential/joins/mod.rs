@@ -2,7 +2,7 @@
 //!
 //! The rows of a query depend on nothing that it does not say. They must be MariaDB's, and they must be the same when
 //! the query is asked again with hints, over tables without indexes, with little memory, or prepared. A statement that MariaDB itself answers
-//! in two ways, by its own switches, is not judged by it.
+//! in two ways, by its own switches or when it is written in another way, is not judged by it.
 
 mod case;
 mod change;
