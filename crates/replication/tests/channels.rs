@@ -5,16 +5,26 @@ mod scripted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use std::path::Path;
+
 use base::block_on;
-use base::mem::MemDisk;
+use base::mem::{MemDisk, environment};
+use engine::{Engine, EngineOptions};
+use replication::changes::{Changes, Databases};
+use replication::derive::{Naming, Settings};
+use replication::files::names::Names;
 use replication::replica::ReplicaServer;
 use replication::replica::filter::FilterRules;
+use replication::service::{BinaryLog, OpenLog};
+use replication::source::EngineSource;
+use replication::statements::ServerLog;
 use scripted::file::File;
 use scripted::{failures, number, run, serve, serve_in_steps, server, until, with_workers};
 use sql::context::replica::{Receiving, Replica, ReplicaFacts};
-use sql::{Instance, Session};
+use sql::{Instance, InstanceOptions, Session};
+use sql_expr::vars::GlobalVars;
 use types::Value;
-use types::gtid::Sid;
+use types::gtid::{Gtid, Origin, Sid};
 use wire::binlog::frame::Checksum;
 
 /// Runs a statement that fails, and gives the number of its error.
@@ -454,4 +464,131 @@ fn a_replica_of_one_source_becomes_one_with_channels() {
     change(&i, "second", serve("8.0.41", of(2, "e", 5).bytes));
     assert_eq!(replica.channels().len(), 2);
     block_on(replica.stop());
+}
+
+/// The name of the replica, for what it logs by itself.
+const OWN: Sid = Sid([7; 16]);
+
+/// A server with a binary log. What is to be run before the log's task begins, which reads what was committed before the start.
+fn with_a_log(disk: &Arc<MemDisk>, first: impl FnOnce(&Arc<Instance>)) -> Server {
+    let environment = environment(Arc::clone(disk));
+    let options = EngineOptions {
+        keep_log: true,
+        ..EngineOptions::default()
+    };
+    let opened = Engine::open(environment.clone(), Path::new("/data"), options);
+    let engine = block_on(opened).expect("an engine");
+    let globals = Arc::new(GlobalVars::new());
+    globals.set_option("server_id", "7").expect("an id");
+    let options = InstanceOptions::default();
+    let instance = Instance::open(Arc::clone(&engine), &environment, globals, options);
+    let instance = block_on(instance).expect("an instance");
+    let log_end = engine.end_of_groups().from;
+    engine.had_groups_until(log_end);
+    let options = OpenLog {
+        names: Names::new(Path::new("/data"), "binlog", "").expect("names"),
+        settings: Settings {
+            server_id: 7,
+            sid: OWN,
+            version: 80_041,
+            version_text: "8.0.41".to_owned(),
+            checksum: Checksum::Crc32,
+            names: Naming::All,
+            max_size: 1 << 30,
+            history: 1000,
+        },
+        log_start: engine.oldest_log(),
+        log_end,
+        expire: Arc::new(|| 0),
+    };
+    let opened = BinaryLog::open(&environment, options).expect("a log");
+    let log = ServerLog {
+        log: Arc::clone(&opened.log),
+        engine: Arc::clone(&engine),
+        replicas: Arc::default(),
+        databases: Databases::default(),
+        archive: None,
+    };
+    instance.set_binary_log(Arc::new(log));
+    instance.log_changes_in(Changes::of(&engine, Databases::default()));
+    first(&instance);
+    let source = EngineSource::new(&engine, opened.resume, opened.done);
+    opened.begin(&environment, source);
+    Server { engine, instance }
+}
+
+struct Server {
+    engine: Arc<Engine>,
+    instance: Arc<Instance>,
+}
+
+/// A crash between a definition, which commits by itself, and the place behind it: the channel that has carried it out knows by its note that it may have
+/// done so. Another one that is to carry out the same has none, and the binary log has it late.
+#[test]
+fn a_definition_is_carried_out_once_though_the_log_comes_behind() {
+    for (workers, last) in [
+        (1, "CREATE TABLE IF NOT EXISTS t (a INT)"),
+        (4, "CREATE TABLE IF NOT EXISTS t (a INT)"),
+        (4, "CREATE TABLE other (a INT)"),
+    ] {
+        let mut f = of(1, "d", 3);
+        let before = f.bytes.len();
+        f.statement(last);
+        f.inserts(f.last(), &[(4, "x".to_owned())]);
+        let (port, sent_to) = serve_in_steps("8.0.41", f.bytes.clone());
+        let disk = Arc::new(MemDisk::default());
+        {
+            let Server { engine, instance } = with_a_log(&disk, |_| ());
+            with_workers(&instance, workers);
+            let replica = block_on(ReplicaServer::start(&instance)).expect("a replica");
+            change(&instance, "one", port);
+            change(&instance, "other", port);
+            sent_to.set(before);
+            run(&instance, "START REPLICA");
+            for channel in ["one", "other"] {
+                assert_eq!(failures(&settled(&replica, channel, before)), "");
+            }
+            block_on(replica.stop());
+            drop(replica);
+            block_on(engine.close()).expect("the end");
+        }
+        sent_to.set(usize::MAX);
+        let mut started = None;
+        let Server { engine, instance } = with_a_log(&disk, |instance| {
+            // What was carried out of it, and the note in front of it.
+            let mut s = Session::of_the_applier(instance, instance.next_connection_id());
+            run(
+                instance,
+                "UPDATE mysql.replica_applier_position SET unfinished_definition = 1 WHERE channel_name = 'one'",
+            );
+            s.set_applied_kept(true).expect("a variable");
+            s.set_applied_origin(Some(Origin {
+                gtid: Some(Gtid {
+                    sid: f.sid,
+                    number: f.last() as u64 - 1,
+                }),
+                server_id: 1,
+                ..Origin::default()
+            }));
+            s.set_applied_database("d");
+            block_on(s.query(last)).expect(last);
+            block_on(s.close());
+            with_workers(instance, workers);
+            let replica = block_on(ReplicaServer::start(instance)).expect("a replica");
+            // Long enough for an applier that waits for nothing.
+            std::thread::sleep(Duration::from_millis(300));
+            started = Some(replica);
+        });
+        let replica = started.expect("a replica");
+        for channel in ["one", "other"] {
+            let there = settled(&replica, channel, f.bytes.len());
+            assert_eq!(failures(&there), "", "{channel}: {last}");
+        }
+        assert_eq!(number(&instance, "SELECT COUNT(*) FROM d.t"), 4);
+        let executed = texts(&instance, "SELECT @@gtid_executed");
+        assert_eq!(executed, [format!("{}:1-{}", f.sid, f.last())], "{last}");
+        block_on(replica.stop());
+        drop(replica);
+        block_on(engine.close()).expect("the end");
+    }
 }

@@ -55,6 +55,11 @@ async fn run_to_end(shared: &Shared) -> Result<(), SqlError> {
 }
 
 async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlError> {
+    // Each transaction is asked for in the binary log, to be left out where it is there. What was committed before a crash is there late: after the start it
+    // is read from the engine's log first.
+    if let Some(log) = shared.instance.binary_log() {
+        log.wait_shown().await?;
+    }
     let mut tries = 0u64;
     // As it was when the applier began: a change holds for the next one.
     let workers = shared.variable("replica_parallel_workers");

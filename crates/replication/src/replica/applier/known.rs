@@ -26,7 +26,7 @@ impl<'s> Applier<'s> {
         }
     }
 
-    fn is_known_now(&mut self) {
+    pub(super) fn is_known_now(&mut self) {
         (self.group.known, self.group.skipped) = (true, true);
         // It is in the log with its name, and not to come there again.
         self.session.set_applied_origin(None);

@@ -331,7 +331,11 @@ impl Applier<'_> {
         if before.is_some_and(|b| b != now) {
             return Ok(());
         }
-        if before.is_some() && catalog::is_logged(&self.shared.instance, self.group.gtid).await? {
+        if catalog::is_logged(&self.shared.instance, self.group.gtid).await? {
+            // Without a note of this channel's own it was another channel, which did not come so far as to keep its place.
+            if before.is_none() {
+                self.is_known_now();
+            }
             return Ok(());
         }
         self.all_by_themselves(first).await?;
