@@ -19,6 +19,7 @@ pub mod le;
 pub mod lock;
 pub mod mem;
 pub mod mutant;
+pub mod prefetch;
 pub mod real;
 pub mod rng;
 pub mod seed;
@@ -30,4 +31,5 @@ pub use environment::{Clock, Disk, Environment, File, OpenMode, Random, Spawn, T
 pub use event::Event;
 pub use fork_join::share_out;
 pub use ids::{Lsn, PageNo, SpaceId, TxnId};
+pub use prefetch::prefetch;
 pub use rng::SplitMix64;

@@ -8,6 +8,9 @@ use crate::node::LeafNode;
 use crate::read_ahead::ReadAhead;
 use crate::tree::Tree;
 
+/// So many entries in front of the one that is visited are on their way into the processor's cache.
+const AHEAD: usize = 8;
+
 /// What a visitor wants after an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Visit {
@@ -135,33 +138,35 @@ impl Tree {
         direction: Direction,
         visit: impl FnMut(&[u8], &[u8]) -> Visit,
     ) -> Result<ScanState, OpError> {
-        self.scan_to_edge(pos, direction, visit, |_| true)
+        self.scan_range(pos, (direction, None), visit, |_| true)
     }
 
-    /// As [`scan`](Self::scan). When all entries of the leaf were visited, `edge` is asked under the same latch, with the key at which
-    /// the leaf ends in the scan's direction: no key between the last entry and that key is in the tree, and none can be put there
-    /// before the latch is given up. Forward it is the first key of the next leaf, backward the least key that may be in this one;
-    /// `None` is the tree's end. Where it says no, the scan has stopped, and the next call goes on behind the last entry visited.
+    /// As [`scan`](Self::scan), up to the end of a range: forward, keys at or above `end` are not visited, backward, keys below it. When
+    /// all entries of the range that are in the leaf were visited, `edge` is asked under the same latch, with the key at which the leaf ends
+    /// in the scan's direction: no key between the last entry and that key is in the tree, and none can be put there before the latch is given
+    /// up. Forward it is the first key of the next leaf, backward the least key that may be in this one; `None` is the end of the range or of the tree.
+    /// Where it says no, the scan has stopped, and the next call goes on behind the last entry visited.
     ///
     /// # Errors
     /// As [`scan`](Self::scan).
     #[inline]
-    pub fn scan_to_edge(
+    pub fn scan_range(
         &self,
         pos: &mut ScanPos,
-        direction: Direction,
+        (direction, end): (Direction, Option<&[u8]>),
         visit: impl FnMut(&[u8], &[u8]) -> Visit,
         edge: impl FnOnce(Option<&[u8]>) -> bool,
     ) -> Result<ScanState, OpError> {
         match direction {
-            Direction::Forward => self.scan_forward(pos, visit, edge),
-            Direction::Backward => self.scan_backward(pos, visit, edge),
+            Direction::Forward => self.scan_forward(pos, end, visit, edge),
+            Direction::Backward => self.scan_backward(pos, end, visit, edge),
         }
     }
 
     fn scan_forward(
         &self,
         pos: &mut ScanPos,
+        end: Option<&[u8]>,
         mut visit: impl FnMut(&[u8], &[u8]) -> Visit,
         edge: impl FnOnce(Option<&[u8]>) -> bool,
     ) -> Result<ScanState, OpError> {
@@ -177,10 +182,18 @@ impl Tree {
         let leaf = LeafNode::new(guard.bytes());
         let (slot, found) = leaf.lower_bound(leaf.strip(from));
         let first = slot + usize::from(found && pos.bound == Bound::Past);
+        let high = leaf.high();
+        // One comparison with the end for the leaf, and none for each entry.
+        let over = end.filter(|k| high.is_empty() || *k <= high);
+        let last = over.map_or(leaf.count(), |k| slot_of(&leaf, k));
         let prefix = leaf.prefix();
         pos.entry.clear();
         pos.entry.extend_from_slice(prefix);
-        for i in first..leaf.count() {
+        (first..last.min(first + AHEAD)).for_each(|i| leaf.prefetch(i));
+        for i in first..last {
+            if i + AHEAD < last {
+                leaf.prefetch(i + AHEAD);
+            }
             let Some(e) = leaf.entry(i) else {
                 return Err(self.corrupt(no, "cell outside the page"));
             };
@@ -198,14 +211,14 @@ impl Tree {
                 }
             }
         }
-        let high = leaf.high();
-        if !edge((!high.is_empty()).then_some(high)) {
-            if first < leaf.count() {
+        let over = over.is_some() || high.is_empty();
+        if !edge((!over).then_some(high)) {
+            if first < last {
                 pos.keep_entry(Bound::Past);
             }
             return Ok(ScanState::Stopped);
         }
-        if high.is_empty() {
+        if over {
             return Ok(ScanState::End);
         }
         pos.set(Bound::At, high);
@@ -218,6 +231,7 @@ impl Tree {
     fn scan_backward(
         &self,
         pos: &mut ScanPos,
+        end: Option<&[u8]>,
         mut visit: impl FnMut(&[u8], &[u8]) -> Visit,
         edge: impl FnOnce(Option<&[u8]>) -> bool,
     ) -> Result<ScanState, OpError> {
@@ -231,16 +245,22 @@ impl Tree {
         pos.ahead.missed(self, target, Direction::Backward, &found);
         let (no, guard) = found?;
         let leaf = LeafNode::new(guard.bytes());
-        let end = if pos.bound == Bound::Start {
+        let behind = if pos.bound == Bound::Start {
             leaf.count()
         } else {
             let (slot, found) = leaf.lower_bound(leaf.strip(&pos.key));
             slot + usize::from(found && pos.bound == Bound::At)
         };
+        let low = leaf.low();
+        let over = end.filter(|k| *k >= low);
+        let first = over.map_or(0, |k| slot_of(&leaf, k));
         let prefix = leaf.prefix();
         pos.entry.clear();
         pos.entry.extend_from_slice(prefix);
-        for i in (0..end).rev() {
+        for i in (first..behind).rev() {
+            if i >= first + AHEAD {
+                leaf.prefetch(i - AHEAD);
+            }
             let Some(e) = leaf.entry(i) else {
                 return Err(self.corrupt(no, "cell outside the page"));
             };
@@ -258,14 +278,14 @@ impl Tree {
                 }
             }
         }
-        let low = leaf.low();
-        if !edge((!low.is_empty()).then_some(low)) {
-            if end > 0 {
+        let over = over.is_some() || low.is_empty();
+        if !edge((!over).then_some(low)) {
+            if first < behind {
                 pos.keep_entry(Bound::Past);
             }
             return Ok(ScanState::Stopped);
         }
-        if low.is_empty() {
+        if over {
             return Ok(ScanState::End);
         }
         pos.set(Bound::Past, low);
@@ -273,5 +293,17 @@ impl Tree {
         let target = Target::Below(Some(&pos.key));
         pos.ahead.passed(self, target, Direction::Backward);
         Ok(ScanState::More)
+    }
+}
+
+/// The first slot of a leaf whose key is at or above `key`, which may lie outside its fences.
+fn slot_of(leaf: &LeafNode<'_>, key: &[u8]) -> usize {
+    let high = leaf.high();
+    if key <= leaf.low() {
+        0
+    } else if !high.is_empty() && key >= high {
+        leaf.count()
+    } else {
+        leaf.lower_bound(leaf.strip(key)).0
     }
 }

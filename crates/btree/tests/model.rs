@@ -19,7 +19,7 @@ enum Op {
     Remove(Vec<u8>),
     RemoveRange(Vec<u8>, usize),
     Get(Vec<u8>),
-    Scan(Vec<u8>, bool, usize),
+    Scan(Vec<u8>, bool, usize, Vec<u8>),
     Fill(Vec<u8>, u16, usize, bool),
     Run(Vec<u8>, u16, u16, usize, usize),
 }
@@ -40,7 +40,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => key().prop_map(Op::Remove),
         2 => (key(), 1usize..400).prop_map(|(k, n)| Op::RemoveRange(k, n)),
         1 => key().prop_map(Op::Get),
-        1 => (key(), any::<bool>(), 0usize..200).prop_map(|(k, b, n)| Op::Scan(k, b, n)),
+        1 => (key(), any::<bool>(), 0usize..200, key()).prop_map(|(k, b, n, to)| Op::Scan(k, b, n, to)),
         2 => (key(), 1u16..300, 8usize..300, any::<bool>()).prop_map(|(k, c, n, up)| Op::Fill(k, c, n, up)),
         2 => (key(), 1u16..600, 1u16..40, 8usize..300, 0usize..3000)
             .prop_map(|(k, c, step, n, spare)| Op::Run(k, c, step, n, spare)),
@@ -105,14 +105,20 @@ fn remove(bed: &Bed, map: &mut Map, key: &[u8], change: &mut Change) {
     assert_eq!(done.is_some(), was);
 }
 
-/// Entries from `from` on in a direction, read in pieces of `stop` entries, alternating the two ways to stop.
-fn scan(bed: &Bed, mut pos: ScanPos, direction: Direction, stop: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut out = Vec::new();
-    let mut before = false;
+/// Entries from `from` on in a direction, up to an end, read in pieces of `stop` entries, alternating the two ways to stop.
+fn scan(
+    bed: &Bed,
+    mut pos: ScanPos,
+    (direction, end): (Direction, Option<&[u8]>),
+    stop: usize,
+) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut out: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+    let (mut before, mut refused) = (false, false);
     loop {
         let mut taken = 0;
+        let mut edge_told = None;
         let state = wait(bed, || {
-            bed.tree.scan(&mut pos, direction, |k, v| {
+            let visit = |k: &[u8], v: &[u8]| {
                 if taken == stop && before {
                     return Visit::StopBefore;
                 }
@@ -122,10 +128,25 @@ fn scan(bed: &Bed, mut pos: ScanPos, direction: Direction, stop: usize) -> Vec<(
                     return Visit::Stop;
                 }
                 Visit::Next
-            })
+            };
+            let edge = |key: Option<&[u8]>| {
+                edge_told = Some(key.map(<[u8]>::to_vec));
+                // Every other one says no at first.
+                refused = !refused;
+                !refused
+            };
+            bed.tree.scan_range(&mut pos, (direction, end), visit, edge)
         });
         before = !before;
+        if let (Some(Some(key)), Some(end)) = (&edge_told, end) {
+            let within = match direction {
+                Direction::Forward => key[..] < *end,
+                Direction::Backward => key[..] > *end,
+            };
+            assert!(within, "the range ends before the leaf does");
+        }
         if state == ScanState::End {
+            assert!(edge_told.is_none_or(|key| key.is_none()));
             return out;
         }
     }
@@ -167,7 +188,7 @@ fn step(bed: &Bed, map: &mut Map, n: usize, op: &Op, change: &mut Change) {
             let got = wait(bed, || bed.tree.get(k, |v| v.map(<[u8]>::to_vec)));
             assert_eq!(got.as_ref(), map.get(k));
         }
-        Op::Scan(k, past, stop) => {
+        Op::Scan(k, past, stop, to) => {
             let pos = || {
                 if *past {
                     ScanPos::past(k)
@@ -188,8 +209,16 @@ fn step(bed: &Bed, map: &mut Map, n: usize, op: &Op, change: &mut Change) {
                 up.remove(0);
                 down.remove(0);
             }
-            assert_eq!(scan(bed, pos(), Direction::Forward, *stop + 1), up);
-            assert_eq!(scan(bed, pos(), Direction::Backward, *stop + 1), down);
+            let (forward, backward) = (Direction::Forward, Direction::Backward);
+            let whole = |direction| scan(bed, pos(), (direction, None), *stop + 1);
+            assert_eq!(whole(forward), up);
+            assert_eq!(whole(backward), down);
+            // A key that may be in the tree or not, on either side of where the scan begins.
+            let ends = |direction| scan(bed, pos(), (direction, Some(to)), *stop + 1);
+            up.retain(|(k, _)| k < to);
+            down.retain(|(k, _)| k >= to);
+            assert_eq!(ends(forward), up);
+            assert_eq!(ends(backward), down);
         }
         Op::Fill(k, count, len, up) => {
             for i in 0..*count {
@@ -268,9 +297,9 @@ proptest! {
         }
         check(&bed, &map);
         let all: Vec<_> = map.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-        prop_assert_eq!(&scan(&bed, ScanPos::start(), Direction::Forward, usize::MAX), &all);
+        prop_assert_eq!(&scan(&bed, ScanPos::start(), (Direction::Forward, None), usize::MAX), &all);
         let back: Vec<_> = all.iter().rev().cloned().collect();
-        prop_assert_eq!(scan(&bed, ScanPos::start(), Direction::Backward, 7), back);
+        prop_assert_eq!(scan(&bed, ScanPos::start(), (Direction::Backward, None), 7), back);
         let mut keys: Vec<_> = map.keys().cloned().collect();
         if ops.len() % 2 == 0 {
             keys.reverse();

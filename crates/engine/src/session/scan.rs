@@ -296,7 +296,6 @@ impl Session {
             end,
             direction,
             walk,
-            done,
             guard,
             ..
         } = scan;
@@ -316,10 +315,6 @@ impl Session {
         };
         let mut read = 0u64;
         let visit = |key: &[u8], value: &[u8]| {
-            if end.outside(key) {
-                *done = guarded_to(None);
-                return Visit::StopBefore;
-            }
             read += 1;
             let taken = match locking {
                 None => take_consistent(&reader, walk, t, key, value, batch, filter),
@@ -340,7 +335,7 @@ impl Session {
             }
         };
         let tree = &t.indexes[0].tree;
-        let r = tree.scan_to_edge(pos, *direction, visit, guarded_to);
+        let r = tree.scan_range(pos, (*direction, end.key()), visit, guarded_to);
         self.engine.counters.rows_read.add(read);
         if let Some(s) = stop.into_inner() {
             if let Some(g) = guard

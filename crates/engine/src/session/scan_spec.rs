@@ -41,12 +41,12 @@ pub(super) enum End {
 }
 
 impl End {
+    /// The key that says it.
     #[inline]
-    pub(super) fn outside(&self, key: &[u8]) -> bool {
+    pub(super) fn key(&self) -> Option<&[u8]> {
         match self {
-            End::Open => false,
-            End::Below(k) => key >= &k[..],
-            End::AtLeast(k) => key < &k[..],
+            End::Open => None,
+            End::Below(k) | End::AtLeast(k) => Some(k),
         }
     }
 }

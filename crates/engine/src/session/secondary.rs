@@ -40,7 +40,6 @@ impl Session {
             ..
         } = scan;
         candidates.clear();
-        let mut over = false;
         let tree = &table.indexes[*index].tree;
         let space = table.space.id();
         let mut damaged = false;
@@ -62,10 +61,6 @@ impl Session {
             _ => true,
         };
         let visit = |key: &[u8], value: &[u8]| {
-            if end.outside(key) {
-                over = guarded_to(None);
-                return Visit::StopBefore;
-            }
             let Some(v) = SecValue::read(value).filter(|v| v.split as usize <= key.len()) else {
                 damaged = true;
                 return Visit::StopBefore;
@@ -93,7 +88,7 @@ impl Session {
             }
             Visit::Stop
         };
-        let state = tree.scan_to_edge(pos, *direction, visit, guarded_to);
+        let state = tree.scan_range(pos, (*direction, end.key()), visit, guarded_to);
         let state = state.map_err(storage)?;
         if damaged {
             return Err(Stop::Storage(OpError::Corrupt {
@@ -107,7 +102,7 @@ impl Session {
             scan.pos = before;
             return Err(Stop::Conflict(b));
         }
-        candidates.last = over || state == ScanState::End;
+        candidates.last = state == ScanState::End;
         Ok(())
     }
 
