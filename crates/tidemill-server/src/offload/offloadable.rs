@@ -20,8 +20,9 @@ const STALL: u8 = 8;
 /// A task whose stalls count so much takes its turns elsewhere.
 const STALLS: u8 = 12;
 
-/// Of the turns of a task that has not stalled, one in so many is timed: two looks at the clock are felt in a turn of some microseconds.
-const TIMED: u8 = 8;
+/// Of the turns of a task that has not stalled, one in so many is timed: two looks at the clock are felt in a turn of some microseconds. Odd, as
+/// a command often takes two turns, of which the second only sends.
+const TIMED: u8 = 7;
 
 /// The most that stalls count.
 const STALLS_MOST: u8 = 64;

@@ -112,12 +112,13 @@ pub(crate) fn note_pause() {
     }
 }
 
-/// A command is over: the task goes back to its loop, if it has left it.
+/// A command is over: the task goes back to its loop, if it has left it; whether it had.
 #[inline]
-pub(crate) async fn return_to_loop() {
-    let mut asked = false;
+pub(crate) async fn return_to_loop() -> bool {
+    let (mut asked, mut was_away) = (false, false);
     poll_fn(|_| {
         if !std::mem::replace(&mut asked, true) && ask(Place::Thread) {
+            was_away = true;
             return Poll::Pending;
         }
         TURN.set(Turn {
@@ -125,7 +126,7 @@ pub(crate) async fn return_to_loop() {
             over: true,
             ..TURN.get()
         });
-        Poll::Ready(())
+        Poll::Ready(was_away)
     })
     .await
 }

@@ -19,6 +19,7 @@ use super::registry::{Asking, ConnectionSlot};
 use super::server_state::Server;
 use super::socket::Incoming;
 use super::stream::Stream;
+use super::workers::others_first;
 use crate::offload::{on_loop, return_to_loop};
 
 /// The privilege to come by the administrators' address.
@@ -167,8 +168,12 @@ impl Connection {
             self.packets.output.writer.set_sequence(sequence);
             let active_request = ActiveRequest::of(self.session.id());
             let flow = self.command(place).await;
-            return_to_loop().await;
+            let was_away = return_to_loop().await;
             drop(active_request);
+            // Who comes from elsewhere has let them go first.
+            if !was_away {
+                others_first().await;
+            }
             let flushed = self.packets.flush().await;
             self.count_traffic();
             match flow {
