@@ -6,7 +6,7 @@
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;
 
-/// Has `bytes` on their way into the cache of this core. It costs about an instruction for each 64 of them.
+/// Has `bytes` on their way into the cache of this core. It costs a few instructions for each 64 of them.
 #[inline(always)]
 pub fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use base::block_on;
 use base::mem::{MemDisk, environment};
-use engine::{Engine, EngineOptions};
+use engine::Engine;
 use replication::changes::{Changes, Databases};
 use replication::derive::{Naming, Settings};
 use replication::files::names::Names;
@@ -19,10 +19,11 @@ use replication::service::{BinaryLog, OpenLog};
 use replication::source::EngineSource;
 use replication::statements::ServerLog;
 use scripted::file::File;
-use scripted::{failures, number, run, serve, serve_in_steps, server, until, with_workers};
+use scripted::{
+    failures, number, run, serve, serve_in_steps, server, server_in, until, with_workers,
+};
 use sql::context::replica::{Receiving, Replica, ReplicaFacts};
-use sql::{Instance, InstanceOptions, Session};
-use sql_expr::vars::GlobalVars;
+use sql::{Instance, Session};
 use types::Value;
 use types::gtid::{Gtid, Origin, Sid};
 use wire::binlog::frame::Checksum;
@@ -472,17 +473,7 @@ const OWN: Sid = Sid([7; 16]);
 /// A server with a binary log. What is to be run before the log's task begins, which reads what was committed before the start.
 fn with_a_log(disk: &Arc<MemDisk>, first: impl FnOnce(&Arc<Instance>)) -> Server {
     let environment = environment(Arc::clone(disk));
-    let options = EngineOptions {
-        keep_log: true,
-        ..EngineOptions::default()
-    };
-    let opened = Engine::open(environment.clone(), Path::new("/data"), options);
-    let engine = block_on(opened).expect("an engine");
-    let globals = Arc::new(GlobalVars::new());
-    globals.set_option("server_id", "7").expect("an id");
-    let options = InstanceOptions::default();
-    let instance = Instance::open(Arc::clone(&engine), &environment, globals, options);
-    let instance = block_on(instance).expect("an instance");
+    let (engine, instance) = server_in(&environment, true);
     let log_end = engine.end_of_groups().from;
     engine.had_groups_until(log_end);
     let options = OpenLog {

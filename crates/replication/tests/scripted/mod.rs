@@ -10,8 +10,8 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use base::block_on;
 use base::mem::{MemDisk, environment};
+use base::{Environment, block_on};
 use engine::{Engine, EngineOptions, PagerOptions};
 use replication::replica::ReplicaServer;
 use sql::context::replica::{Receiving, Replica, ReplicaFacts};
@@ -31,8 +31,13 @@ use wire::write::Put;
 
 /// A server on a disk in memory.
 pub fn server(disk: &Arc<MemDisk>) -> (Arc<Engine>, Arc<Instance>) {
-    let environment = environment(Arc::clone(disk));
+    server_in(&environment(Arc::clone(disk)), false)
+}
+
+/// The same in an environment. `keep_log`: the engine's log is kept for a binary log.
+pub fn server_in(environment: &Environment, keep_log: bool) -> (Arc<Engine>, Arc<Instance>) {
     let options = EngineOptions {
+        keep_log,
         pager: PagerOptions {
             pool_bytes: 16 << 20,
             log_capacity_bytes: 64 << 20,
@@ -46,7 +51,7 @@ pub fn server(disk: &Arc<MemDisk>) -> (Arc<Engine>, Arc<Instance>) {
     let globals = Arc::new(GlobalVars::new());
     globals.set_option("server_id", "7").expect("an id");
     let options = InstanceOptions::default();
-    let instance = Instance::open(Arc::clone(&engine), &environment, globals, options);
+    let instance = Instance::open(Arc::clone(&engine), environment, globals, options);
     (engine, block_on(instance).expect("an instance"))
 }
 
