@@ -2,6 +2,7 @@
 //!
 //! There is no timed wait here; a deadline is another event, fired by the environment's clock.
 
+use crate::perturb;
 use crate::sync::atomic::{AtomicBool, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard};
 use std::future::poll_fn;
@@ -26,6 +27,7 @@ impl Event {
     /// Wakes every task parked so far. Call after the condition they wait for was made true. One load when nobody waits.
     #[inline]
     pub fn fire(&self) {
+        perturb::point();
         if !crate::mutant!("fired-without-a-fence") {
             fence(Ordering::SeqCst);
         }
@@ -82,7 +84,9 @@ impl Event {
             if let Some(v) = ready() {
                 return Poll::Ready(v);
             }
+            perturb::point();
             self.park(cx);
+            perturb::point();
             match ready() {
                 Some(v) => Poll::Ready(v),
                 None => {

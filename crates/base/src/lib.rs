@@ -19,6 +19,7 @@ pub mod le;
 pub mod lock;
 pub mod mem;
 pub mod mutant;
+pub mod perturb;
 pub mod prefetch;
 pub mod real;
 pub mod rng;
