@@ -2,7 +2,9 @@
 //! tries new seeds until one fails; the threads of `engine`'s `stress_promises` and tests of `sql` run again and again; a model, and a file of SQL
 //! cases, must pass without its bug and fail with it.
 
-use crate::planted::{BACKUP, BINLOG, CASES, CLUSTER, MODELS, REPLICA, SIM, STATEMENTS, STRESS};
+use crate::planted::{
+    BACKUP, BINLOG, CASES, CLUSTER, MODELS, REPLICA, SIM, STATEMENTS, STRESS, WAITS,
+};
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
 use harness::workspace;
@@ -67,7 +69,7 @@ pub struct Options {
     /// Only bugs whose names contain this.
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
-    /// One tool alone: sim, stress, statements, binlog, backup, replica, cluster, cases or model.
+    /// One tool alone: sim, stress, waits, statements, binlog, backup, replica, cluster, cases or model.
     #[arg(long, default_value = "", hide_default_value = true)]
     by: String,
 }
@@ -87,6 +89,7 @@ pub fn command(options: &Options) -> Outcome<()> {
             by_models as fn(&Plan, &mut Vec<Row>) -> Outcome<()>,
         ),
         ("stress", by_stress),
+        ("waits", by_waits),
         ("statements", by_statements),
         ("binlog", by_binlog),
         ("backup", by_backup),
@@ -245,6 +248,20 @@ fn by_replica(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
         let its: Vec<_> = its.map(|(bug, _, test)| (*bug, *test)).collect();
         let of = ["--package", "replication", "--test", program];
         by_tests(plan, rows, ("replica", &its), &of)?;
+    }
+    Ok(())
+}
+
+fn by_waits(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    let programs: BTreeSet<_> = WAITS.iter().map(|w| (w.1, w.2)).collect();
+    for (package, program) in programs {
+        let its = WAITS.iter().filter(|w| (w.1, w.2) == (package, program));
+        let its: Vec<_> = its.map(|w| (w.0, w.3)).collect();
+        let of: &[&str] = match program {
+            "lib" => &["--package", package, "--lib"],
+            _ => &["--package", package, "--test", program],
+        };
+        by_tests(plan, rows, ("waits", &its), of)?;
     }
     Ok(())
 }

@@ -315,6 +315,16 @@ pub const REPLICA: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// What makes somebody wait for ever: the bug, the crate and its test program (`lib`: the crate's own), and the test that fails with it.
+pub const WAITS: &[(&str, &str, &str, &str)] = &[
+    (
+        "latch-of-another-page-waited-for",
+        "pager",
+        "stress_pager",
+        "operations_share_a_small_pool_wherever_they_are_held_up",
+    ),
+];
+
 /// What the simulator of a source and its replicas must find.
 pub const CLUSTER: &[&str] = &[
     "image-without-a-changed-column",
@@ -403,6 +413,11 @@ pub const MODELS: &[(&str, &str, &str)] = &[
         "pool::frame::loom_model::a_frame_used_again_is_not_taken_for_the_old_page",
     ),
     (
+        "latch-of-another-page-waited-for",
+        "pager",
+        "pool::frame::loom_model::who_latches_in_the_order_of_pages_is_not_held_up_by_frames",
+    ),
+    (
         "older-copy-counts-as-the-page",
         "pager",
         "pool::frame::loom_model::no_change_is_evicted_before_it_is_written",
@@ -480,8 +495,9 @@ mod tests {
         let cases = CASES.iter().map(|c| c.0);
         let replica = REPLICA.iter().map(|r| r.0);
         let cluster = CLUSTER.iter().copied();
+        let waits = WAITS.iter().map(|w| w.0);
         let all = sim.chain(stress).chain(models).chain(cases).chain(replica);
-        let all = all.chain(cluster);
+        let all = all.chain(cluster).chain(waits);
         let listed: BTreeSet<String> = all.map(String::from).collect();
         assert_eq!(planted, listed);
     }

@@ -1,6 +1,6 @@
 //! What a holder of a latch or a pin carries. Guards are held by running code only, never across an await; pins may be.
 
-use super::Pool;
+use super::{Pool, frame};
 use crate::page::Page;
 use base::{PageNo, SpaceId};
 use std::ops::Deref;
@@ -24,6 +24,7 @@ impl Drop for SharedGuard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.pool.frames[self.frame as usize].unlock_shared();
+        frame::note_unlatched();
     }
 }
 
@@ -78,6 +79,7 @@ impl Drop for ExclusiveGuard<'_> {
             self.pool.give_back_fresh(self.frame, self.space.as_deref());
         }
         self.pool.frames[self.frame as usize].unlock_exclusive();
+        frame::note_unlatched();
     }
 }
 

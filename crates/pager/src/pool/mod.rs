@@ -19,6 +19,7 @@ use crate::space::{Space, Spaces};
 use arena::Arena;
 use base::counters::Counter;
 use base::lock::Mutex;
+use base::perturb;
 use base::{Event, Lsn, PageNo, SpaceId};
 use frame::{COLD, FRESH, Frame, HOT};
 use std::collections::HashMap;
@@ -149,12 +150,12 @@ impl Pool {
             let Some(fr) = space.translation.get(page.0) else {
                 return Err(self.missing(space, page));
             };
+            perturb::point();
             let meta = &self.frames[fr as usize];
-            let v = meta.version();
-            if !meta.holds(space.id(), page) {
+            let Some(v) = meta.version_of(space.id(), page) else {
                 self.mismatch(space)?;
                 continue;
-            }
+            };
             let r = f(self.arena.page(fr));
             if meta.unchanged(v) {
                 meta.touch();
@@ -173,16 +174,16 @@ impl Pool {
             let Some(fr) = space.translation.get(page.0) else {
                 return Err(self.missing(space, page));
             };
+            perturb::point();
             let meta = &self.frames[fr as usize];
-            meta.lock_shared();
-            if meta.holds(space.id(), page) {
+            if meta.lock_shared_of(space.id(), page) {
+                frame::note_latched();
                 meta.touch();
                 return Ok(SharedGuard {
                     pool: self,
                     frame: fr,
                 });
             }
-            meta.unlock_shared();
             self.mismatch(space)?;
         }
     }
@@ -201,9 +202,10 @@ impl Pool {
             let Some(fr) = space.translation.get(page.0) else {
                 return Err(self.missing(space, page));
             };
+            perturb::point();
             let meta = &self.frames[fr as usize];
-            meta.lock_exclusive();
-            if meta.holds(space.id(), page) {
+            if meta.lock_exclusive_of(space.id(), page) {
+                frame::note_latched();
                 meta.touch();
                 return Ok(ExclusiveGuard {
                     pool: self,
@@ -212,7 +214,6 @@ impl Pool {
                     space: None,
                 });
             }
-            meta.unlock_exclusive();
             self.mismatch(space)?;
         }
     }
@@ -224,7 +225,8 @@ impl Pool {
         if space.is_dropped() {
             return Err(OpError::Dropped(space.id()));
         }
-        std::hint::spin_loop();
+        // Whoever changes it may be waiting for this processor.
+        std::thread::yield_now();
         Ok(())
     }
 
@@ -252,7 +254,9 @@ impl Pool {
         }
         let fr = self.take_free().ok_or(OpError::Wait(Wait::FreeFrame))?;
         let meta = &self.frames[fr as usize];
-        meta.lock_exclusive();
+        meta.lock_unused();
+        // Before the page can be found: who finds it waits for it.
+        meta.set_identity(Some((space.id(), page)));
         {
             // Whoever begins to read the old content in either finds our entry, or is found here.
             let reading = self.reading.lock();
@@ -260,6 +264,7 @@ impl Pool {
                 || space.translation.get(page.0).is_some()
             {
                 drop(reading);
+                meta.set_identity(None);
                 meta.unlock_exclusive();
                 self.put_free(fr);
                 return Err(OpError::Wait(Wait::Reading(space.id(), page)));
@@ -269,7 +274,7 @@ impl Pool {
         let p = self.arena.page_mut(fr);
         p.bytes_mut().fill(0);
         p.set_identity(space.id(), page);
-        meta.set_identity(Some((space.id(), page)));
+        frame::note_latched();
         meta.mark.store(HOT, Ordering::Relaxed);
         Ok(ExclusiveGuard {
             pool: self,
@@ -463,7 +468,7 @@ impl Pool {
 
     fn publish(&self, space: &Space, page: PageNo, fr: u32) {
         let meta = &self.frames[fr as usize];
-        meta.lock_exclusive();
+        meta.lock_unused();
         meta.set_identity(Some((space.id(), page)));
         meta.mark.store(FRESH, Ordering::Relaxed);
         meta.rec_lsn.store(0, Ordering::Relaxed);
