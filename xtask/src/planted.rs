@@ -323,6 +323,18 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "stress_pager",
         "operations_share_a_small_pool_wherever_they_are_held_up",
     ),
+    (
+        "pages-pinned-over-a-wait-for-a-frame",
+        "pager",
+        "stress_pager",
+        "operations_share_a_pool_smaller_than_what_they_want",
+    ),
+    (
+        "pages-pinned-over-a-lock-wait",
+        "engine",
+        "stress_waits",
+        "who_waits_for_a_row_does_not_keep_its_page_in_memory",
+    ),
 ];
 
 /// What the simulator of a source and its replicas must find.

@@ -18,7 +18,6 @@ use crate::redo::RedoTable;
 use crate::shortages::{ShortageListener, Shortages};
 use crate::space::Space;
 use base::{Environment, Event, Lsn, PageNo, SpaceId, TxnId};
-use smallvec::SmallVec;
 use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -284,7 +283,8 @@ impl Pager {
         Ok(append_behind(log, redo, front, record, body, publish))
     }
 
-    /// Awaits what a synchronous operation lacked. A page comes back pinned: keep the pin until the operation succeeded.
+    /// Awaits what a synchronous operation lacked. A page comes back pinned: keep the pin until the operation succeeded. For who has no other
+    /// page pinned; [`Pager::resolve_into`] is for all others.
     ///
     /// # Errors
     /// What the wait ends with: [`OpError::Dropped`], [`OpError::Corrupt`], [`OpError::SpaceFull`], [`OpError::LogFull`], [`OpError::LogDamaged`], [`OpError::Short`],
@@ -309,14 +309,16 @@ impl Pager {
         }
     }
 
-    /// As [`Pager::resolve`], keeping what the operation needs in `pins`. When no frame is free they are given up first:
-    /// operations that each wait for one more page while holding some would wait for each other.
+    /// As [`Pager::resolve`], keeping what the operation needs in `pins`: over reads, which come to an end whatever others do. Before any
+    /// other wait they are given up. Operations that each wait for one more page while holding some would wait for each other; so would those
+    /// that wait for room, which comes when somebody else goes on who may need a frame.
     ///
     /// # Errors
     /// As [`Pager::resolve`].
     pub async fn resolve_into(&self, wait: Wait, pins: &mut Pins) -> Result<(), OpError> {
         let Wait::Page(space, page) = wait else {
-            if wait == Wait::FreeFrame {
+            let is_read = matches!(wait, Wait::Reading(..) | Wait::LogRead(_));
+            if !is_read {
                 pins.clear();
             }
             return self.resolve(wait).await.map(|_| ());
@@ -325,7 +327,9 @@ impl Pager {
         loop {
             match self.pool.fetch_now(&s, page).await {
                 Err(OpError::Wait(Wait::FreeFrame)) => {
-                    pins.clear();
+                    if !base::mutant!("pages-pinned-over-a-wait-for-a-frame") {
+                        pins.clear();
+                    }
                     self.pool.wait_free().await?;
                 }
                 r => {
@@ -372,7 +376,7 @@ impl Pager {
     }
 
     async fn make_map(&self, space: &Arc<Space>, group: u32) -> Result<(), OpError> {
-        let mut pins: SmallVec<[Pin; 4]> = SmallVec::new();
+        let mut pins = Pins::new();
         loop {
             let made = self.mtr().and_then(|mut m| {
                 let g = self.pool.fresh(space, PageNo(group))?;
@@ -386,7 +390,7 @@ impl Pager {
                 Ok(())
             });
             match made {
-                Err(OpError::Wait(w)) => pins.extend(Box::pin(self.resolve(w)).await?),
+                Err(OpError::Wait(w)) => Box::pin(self.resolve_into(w, &mut pins)).await?,
                 r => return r,
             }
         }

@@ -538,7 +538,7 @@ fn operations_share_a_pool_smaller_than_what_they_want() {
 /// Before a latch was waited for only while its frame held the page that was looked for, one in three of these hung.
 #[test]
 fn operations_share_a_small_pool_wherever_they_are_held_up() {
-    for n in 0..8 {
+    for n in 0..4 {
         within(50, "latches", move || share_a_pool(Some(n)));
     }
 }

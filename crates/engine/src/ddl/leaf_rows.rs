@@ -114,7 +114,13 @@ impl LeafRows {
             Ok(ScanState::End) => return Ok((rows, false)),
             Ok(_) if through => return Ok((rows, false)),
             Ok(_) => self.pins.clear(),
-            Err(OpError::Wait(w)) => session.resolve(w, &mut self.pins, &t.full_name).await?,
+            Err(OpError::Wait(w)) => {
+                session.resolve(w, &mut self.pins, &t.full_name).await?;
+                if rows > 0 {
+                    // What the caller does with them may wait for others, who may need the frames.
+                    self.pins.clear();
+                }
+            }
             Err(e) => return Err(error::storage(e, &t.full_name)),
         }
         Ok((rows, true))

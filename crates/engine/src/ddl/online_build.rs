@@ -144,6 +144,10 @@ impl Session {
             self.interrupt.check()?;
             self.yield_if_due().await;
             let (pair, state) = self.next_pair(t, &mut pos, &mut before);
+            if pair.is_some() {
+                // What follows waits for locks.
+                pins.clear();
+            }
             if let Some(p) = pair
                 && let Some(key) = self.one_of_two(t, &p.values, &p.one).await?
             {

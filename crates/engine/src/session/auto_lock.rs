@@ -7,7 +7,7 @@
 //! The lock stands in the lock table like a row's, under a number that no index has: so waits, deadlocks and timeouts are as for rows.
 
 use super::conflict::Conflict;
-use super::{LockWait, Session};
+use super::{LockWait, Pins, Session};
 use crate::lock::{AUTO_INC, Hold};
 use crate::schema::Table;
 use std::sync::atomic::Ordering;
@@ -37,7 +37,8 @@ impl Session {
                 Ok(anew) => return Ok(waited || anew && hold == Hold::Table),
                 Err(c) => {
                     waited |= matches!(c, Conflict::Wait(_));
-                    self.resolve_conflict(c, &t.full_name).await?;
+                    self.resolve_conflict(c, &mut Pins::new(), &t.full_name)
+                        .await?;
                 }
             }
         }

@@ -2,7 +2,7 @@
 //! than the snapshot.
 
 use super::guard_cursor::GuardCursor;
-use super::{Isolation, LockWait, Session};
+use super::{Isolation, LockWait, Pins, Session};
 use crate::lock::{
     Acquired, Hold, LockTable, Mode, OnConflict, Request, Span, WaitEnd, is_reserved,
 };
@@ -314,10 +314,12 @@ impl Session {
         }
     }
 
-    /// Awaits a lock, or turns the conflict into the error it is. After `Ok` the operation is run again.
+    /// Awaits a lock, or turns the conflict into the error it is. After `Ok` the operation is run again. The pages in `pins` are given up: the
+    /// owner of the lock may need the frames to come to his end.
     pub(crate) async fn resolve_conflict(
         &mut self,
         c: Conflict,
+        pins: &mut Pins,
         table: &str,
     ) -> Result<(), SqlError> {
         match c {
@@ -327,6 +329,9 @@ impl Session {
                 Ok(())
             }
             Conflict::Wait(w) => {
+                if !base::mutant!("pages-pinned-over-a-lock-wait") {
+                    pins.clear();
+                }
                 self.interrupt.check()?;
                 self.engine.counters.lock_waits.inc();
                 match w.await {

@@ -192,7 +192,7 @@ impl Session {
                 }
                 Ok(Err(b)) => {
                     drop(rec);
-                    if let Err(e) = self.resolve_conflict(b, &t.full_name).await {
+                    if let Err(e) = self.resolve_conflict(b, &mut pins, &t.full_name).await {
                         break Err(e);
                     }
                 }

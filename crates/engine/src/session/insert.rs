@@ -163,7 +163,7 @@ impl Session {
                     // What was waited for as an inserter is not kept by one who does not insert: the next one is not to wait for it.
                     waited |=
                         matches!(b, Conflict::Wait(_)) && !base::mutant!("loser-keeps-its-claim");
-                    if let Err(e) = self.resolve_conflict(b, &t.full_name).await {
+                    if let Err(e) = self.resolve_conflict(b, &mut pins, &t.full_name).await {
                         break Err(e);
                     }
                 }
@@ -229,7 +229,7 @@ impl Session {
             });
             match r {
                 Ok(Ok(there)) => return Ok(there),
-                Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
+                Ok(Err(b)) => self.resolve_conflict(b, &mut pins, &t.full_name).await?,
                 Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }

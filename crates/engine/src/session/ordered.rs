@@ -1,7 +1,7 @@
 //! A transaction that has its turn in an order of commits ([`lock::order`](crate::lock::order)): it waits for its turn, and passes the turn on once
 //! its commit record is in the log, so that those behind it need not wait until that is durable.
 
-use super::{LockWait, Session};
+use super::{LockWait, Pins, Session};
 use crate::engine::Engine;
 use crate::lock::{Acquired, CommitTurn, Hold, LockTable, OnConflict, TRANSACTION_NAME, WaitEnd};
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Session {
         loop {
             match check.lock_no_row(name, Hold::Table) {
                 Ok(_) => return Ok(()),
-                Err(c) => self.resolve_conflict(c, "").await?,
+                Err(c) => self.resolve_conflict(c, &mut Pins::new(), "").await?,
             }
         }
     }

@@ -275,7 +275,7 @@ impl Session {
                 Ok(Err(Conflict::Locked)) if wait == LockWait::SkipLocked => {
                     return Ok(Got::Done(f(None)));
                 }
-                Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
+                Ok(Err(b)) => self.resolve_conflict(b, &mut pins, &t.full_name).await?,
                 Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }

@@ -110,7 +110,7 @@ impl Session {
                 });
             match r {
                 Ok(Ok(there)) => return Ok(there),
-                Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
+                Ok(Err(b)) => self.resolve_conflict(b, &mut pins, &t.full_name).await?,
                 Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }

@@ -202,7 +202,9 @@ impl Session {
             match stop {
                 Ok(()) => pins.clear(),
                 Err(Stop::Wait(w)) => self.resolve(w, &mut pins, &name.full_name).await?,
-                Err(Stop::Conflict(b)) => self.resolve_conflict(b, &name.full_name).await?,
+                Err(Stop::Conflict(b)) => {
+                    self.resolve_conflict(b, &mut pins, &name.full_name).await?
+                }
                 Err(Stop::Sql(e)) => return Err(e),
                 Err(Stop::Storage(e)) => return Err(error::storage(e, &name.full_name)),
             }

@@ -215,7 +215,7 @@ impl Session {
                 }
                 Ok(Err(b)) => {
                     drop(rec);
-                    if let Err(e) = self.resolve_conflict(b, &t.full_name).await {
+                    if let Err(e) = self.resolve_conflict(b, &mut pins, &t.full_name).await {
                         break Err(e);
                     }
                 }
@@ -271,7 +271,8 @@ impl Session {
                     if matches!(b, Conflict::Wait(_)) && !waited {
                         new.push((id, prefix.to_vec()));
                     }
-                    self.resolve_conflict(b, &t.full_name).await?;
+                    self.resolve_conflict(b, &mut Pins::new(), &t.full_name)
+                        .await?;
                 }
             }
         }
@@ -324,7 +325,7 @@ impl Session {
                     if let (Conflict::Wait(_), Some(key)) = (&b, other_row) {
                         new.push((row_lock.index, key));
                     }
-                    self.resolve_conflict(b, &t.full_name).await?;
+                    self.resolve_conflict(b, &mut pins, &t.full_name).await?;
                 }
                 (None, Ok(ScanState::End)) => return Ok(None),
                 (None, Ok(_)) if over => return Ok(None),

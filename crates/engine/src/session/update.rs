@@ -287,7 +287,7 @@ impl Session {
         loop {
             match self.change_once(t, key, seen, LockWait::Wait, f, work) {
                 Ok(Ok(step)) => return Ok(step),
-                Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
+                Ok(Err(b)) => self.resolve_conflict(b, &mut pins, &t.full_name).await?,
                 Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }
