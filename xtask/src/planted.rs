@@ -1,6 +1,10 @@
 //! The planted bugs (`base::mutant!`) and which tool must find which. `cargo xtask mutants` plants them one at a time; the tests
 //! here hold the lists to the tree: every bug is in one of them, and every model has a bug that makes it fail.
 
+mod waits;
+
+pub use waits::WAITS;
+
 /// What the simulator must find.
 pub const SIM: &[&str] = &[
     "a-part-of-the-work-left-out",
@@ -315,28 +319,6 @@ pub const REPLICA: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What makes somebody wait for ever: the bug, the crate and its test program (`lib`: the crate's own), and the test that fails with it.
-pub const WAITS: &[(&str, &str, &str, &str)] = &[
-    (
-        "latch-of-another-page-waited-for",
-        "pager",
-        "stress_pager",
-        "operations_share_a_small_pool_wherever_they_are_held_up",
-    ),
-    (
-        "pages-pinned-over-a-wait-for-a-frame",
-        "pager",
-        "stress_pager",
-        "operations_share_a_pool_smaller_than_what_they_want",
-    ),
-    (
-        "pages-pinned-over-a-lock-wait",
-        "engine",
-        "stress_waits",
-        "who_waits_for_a_row_does_not_keep_its_page_in_memory",
-    ),
-];
-
 /// What the simulator of a source and its replicas must find.
 pub const CLUSTER: &[&str] = &[
     "image-without-a-changed-column",
@@ -518,9 +500,14 @@ mod tests {
     fn every_model_has_a_bug() {
         let mut models = BTreeSet::new();
         for (name, module, text) in sources() {
-            let Some((_, inside)) = text.split_once("mod loom_model {") else {
-                continue;
+            // In a file of their own, or behind what they are of.
+            let own = module.strip_suffix("::loom_model");
+            let inside = match text.split_once("mod loom_model {") {
+                Some((_, inside)) => inside,
+                None if own.is_some() => &text,
+                None => continue,
             };
+            let module = own.unwrap_or(&module);
             for part in inside.split("#[test]").skip(1) {
                 let after = part.split_once("fn ").unwrap().1;
                 let test = after.split('(').next().unwrap();

@@ -5,14 +5,33 @@
 use crate::perturb;
 use crate::sync::atomic::{AtomicBool, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard};
+use crate::waits::Waiting;
 use std::future::poll_fn;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 /// A set of parked tasks. Firing wakes all of them; each re-checks its own condition.
 #[derive(Default, Debug)]
 pub struct Event {
     parked: AtomicBool,
-    wakers: Mutex<Vec<Waker>>,
+    tasks: Mutex<Tasks>,
+}
+
+/// Who is parked, and who waits.
+#[derive(Default, Debug)]
+struct Tasks {
+    wakers: Vec<Waker>,
+    /// Waits that go on, parked or just woken, for who [looks](Event::each_wait). Those that have ended are dead, and taken out now and then.
+    waits: Vec<Weak<Waiting>>,
+}
+
+impl Tasks {
+    fn note(&mut self, wait: &Arc<Waiting>) {
+        if self.waits.len() == self.waits.capacity() {
+            self.waits.retain(|w| w.strong_count() > 0);
+        }
+        self.waits.push(Arc::downgrade(wait));
+    }
 }
 
 impl Event {
@@ -20,7 +39,7 @@ impl Event {
     pub fn new() -> Event {
         Event {
             parked: AtomicBool::new(false),
-            wakers: Mutex::new(Vec::new()),
+            tasks: Mutex::new(Tasks::default()),
         }
     }
 
@@ -39,9 +58,9 @@ impl Event {
     #[cold]
     fn fire_slow(&self) {
         let woken = {
-            let mut w = self.lock();
+            let mut tasks = self.lock();
             self.parked.store(false, Ordering::Relaxed);
-            std::mem::take(&mut *w)
+            std::mem::take(&mut tasks.wakers)
         };
         let all = match crate::mutant!("one-of-those-who-wait-woken") {
             true => 1,
@@ -59,10 +78,18 @@ impl Event {
 
     /// Parks the current task's waker. The caller must re-check its condition afterwards, before returning `Pending`.
     pub fn park(&self, cx: &Context<'_>) {
+        self.park_as(cx, None);
+    }
+
+    fn park_as(&self, cx: &Context<'_>, new: Option<&Arc<Waiting>>) {
         {
-            let mut w = self.lock();
-            if !w.iter().rev().take(4).any(|x| x.will_wake(cx.waker())) {
-                w.push(cx.waker().clone());
+            let mut tasks = self.lock();
+            let mut last = tasks.wakers.iter().rev().take(4);
+            if !last.any(|x| x.will_wake(cx.waker())) {
+                tasks.wakers.push(cx.waker().clone());
+            }
+            if let Some(wait) = new {
+                tasks.note(wait);
             }
             self.parked.store(true, Ordering::Relaxed);
         }
@@ -80,12 +107,15 @@ impl Event {
     }
 
     async fn wait<T>(&self, mut ready: impl FnMut() -> Option<T>, begun: impl Fn()) -> T {
+        let mut noted = None;
         poll_fn(|cx| {
             if let Some(v) = ready() {
                 return Poll::Ready(v);
             }
             perturb::point();
-            self.park(cx);
+            let new = noted.is_none();
+            let wait = noted.get_or_insert_with(|| Arc::new(Waiting::begin()));
+            self.park_as(cx, Some(&*wait).filter(|_| new));
             perturb::point();
             match ready() {
                 Some(v) => Poll::Ready(v),
@@ -98,8 +128,14 @@ impl Event {
         .await
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Waker>> {
-        self.wakers.lock()
+    /// Shows `look` the waits that go on: those of [`wait_for`](Event::wait_for), not of who parks by himself.
+    pub fn each_wait(&self, mut look: impl FnMut(&Waiting)) {
+        let all: Vec<_> = self.lock().waits.iter().filter_map(Weak::upgrade).collect();
+        all.iter().for_each(|w| look(w));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tasks> {
+        self.tasks.lock()
     }
 }
 

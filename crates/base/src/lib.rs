@@ -25,6 +25,7 @@ pub mod real;
 pub mod rng;
 pub mod seed;
 pub mod sync;
+pub mod waits;
 
 pub use block_on::block_on;
 pub use buf::{AlignedBuf, IoBuf};

@@ -20,6 +20,7 @@ mod flushing;
 mod follower;
 mod interrupt;
 pub mod lock;
+mod long_waits;
 mod losers;
 mod mvcc;
 mod notices;

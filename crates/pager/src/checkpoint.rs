@@ -17,12 +17,14 @@ use crate::space;
 use base::counters::Counter;
 use base::environment::shortage;
 use base::lock::Mutex;
+use base::waits::{LongWait, WhoCell};
 use base::{Clock, Event, Lsn, TxnId};
 use std::future::poll_fn;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::Poll;
+use std::time::Duration;
 
 /// What the layer above contributes to a checkpoint.
 pub trait CheckpointSource: Send + Sync {
@@ -43,7 +45,9 @@ struct Turn<'a>(&'a Checkpointer);
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.0.busy.store(false, Ordering::Release);
-        self.0.free.fire();
+        if !base::mutant!("turn-of-a-checkpoint-ended-without-a-word") {
+            self.0.free.fire();
+        }
     }
 }
 
@@ -72,6 +76,8 @@ pub(crate) struct Checkpointer {
     pub(crate) sync_data: bool,
     pub(crate) syncing: Mutex<()>,
     pub(crate) busy: AtomicBool,
+    /// Who has, or had last, the turn that `busy` is.
+    pub(crate) busy_by: WhoCell,
     pub(crate) free: Event,
     pub(crate) shortages: Arc<Shortages>,
     pub(crate) checkpoints: Counter,
@@ -118,12 +124,37 @@ impl Checkpointer {
         self.checkpoint(false).await
     }
 
-    /// Makes a checkpoint now. `clean` notes a clean shutdown: the log must be quiet.
-    pub(crate) async fn checkpoint(&self, clean: bool) -> Result<(), OpError> {
+    async fn turn(&self) -> Turn<'_> {
         self.free
             .wait_for(|| (!self.busy.swap(true, Ordering::Acquire)).then_some(()))
             .await;
-        let _turn = Turn(self);
+        self.busy_by.set_here();
+        Turn(self)
+    }
+
+    /// The waits for checkpoints that have gone on for so long.
+    pub(crate) fn long_waits(&self, least: Duration, out: &mut Vec<LongWait>) {
+        let who = self.busy_by.get().unwrap_or_default();
+        self.free.each_wait(|w| {
+            if w.lasts() >= least {
+                out.push(w.described("its turn to make a checkpoint", format!("{who} makes one")));
+            }
+        });
+    }
+
+    /// What the log is kept for, in words.
+    pub(crate) fn kept(&self) -> String {
+        format!(
+            "recovery would start at {}, the oldest change not written is at {}, transactions and snapshots needed it from {}",
+            self.redo_lsn.load(Ordering::Relaxed),
+            self.candidate(),
+            self.needed.load(Ordering::Relaxed)
+        )
+    }
+
+    /// Makes a checkpoint now. `clean` notes a clean shutdown: the log must be quiet.
+    pub(crate) async fn checkpoint(&self, clean: bool) -> Result<(), OpError> {
+        let _turn = self.turn().await;
         // Before the sync: whatever is older was written before this moment, and the sync covers it.
         let redo = match base::mutant!("checkpoint-redo-too-new") {
             true => self.log.complete(),
@@ -179,11 +210,8 @@ impl Checkpointer {
 
     /// Keeps the log from where the last checkpoint needs it, and tells what that checkpoint has noted. `None`: none was made yet.
     pub(crate) async fn hold_log(&self) -> Option<(LogHold, ControlState)> {
-        self.free
-            .wait_for(|| (!self.busy.swap(true, Ordering::Acquire)).then_some(()))
-            .await;
         // No checkpoint is under way that has looked at the holds and not yet given up what nobody held.
-        let _turn = Turn(self);
+        let _turn = self.turn().await;
         let state = {
             let control = self.control.lock();
             control.state.clone()

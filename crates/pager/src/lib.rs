@@ -22,6 +22,7 @@ mod foreign;
 mod holds;
 mod lifecycle;
 pub mod log;
+mod long_waits;
 mod mtr;
 mod options;
 pub mod page;

@@ -318,7 +318,7 @@ impl Pager {
     pub async fn resolve_into(&self, wait: Wait, pins: &mut Pins) -> Result<(), OpError> {
         let Wait::Page(space, page) = wait else {
             let is_read = matches!(wait, Wait::Reading(..) | Wait::LogRead(_));
-            if !is_read {
+            if !is_read && !base::mutant!("pages-pinned-over-a-wait-for-room") {
                 pins.clear();
             }
             return self.resolve(wait).await.map(|_| ());
@@ -429,7 +429,9 @@ impl Pager {
     async fn flush_below(&self, lsn: Lsn) -> Result<(), OpError> {
         self.cleaner.flush_to.fetch_max(lsn.0, Ordering::AcqRel);
         let round = self.cleaner.rounds.load(Ordering::Acquire);
-        self.log.growth.fire();
+        if !base::mutant!("writes-asked-for-without-a-word") {
+            self.log.growth.fire();
+        }
         self.cleaner
             .flushed
             .wait_for(|| {
@@ -557,7 +559,9 @@ impl Drop for Running {
             self.cleaner.flushed.fire();
         }
         self.tasks.running.fetch_sub(1, Ordering::AcqRel);
-        self.tasks.ended.fire();
+        if !base::mutant!("task-of-the-storage-ended-without-a-word") {
+            self.tasks.ended.fire();
+        }
     }
 }
 

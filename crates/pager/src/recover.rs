@@ -144,6 +144,7 @@ fn give_up_spare(disk: &dyn Disk, dir: &Path) -> io::Result<PathBuf> {
 
 fn cleaner_state(options: &PagerOptions) -> Arc<CleanerState> {
     Arc::new(CleanerState {
+        step: Mutex::default(),
         budget: options.capacity(),
         stop: AtomicBool::new(false),
         counters: Default::default(),
@@ -177,6 +178,7 @@ fn checkpointer(
         sync_data: options.flush_method != FlushMethod::ODirectNoFsync,
         syncing: Mutex::new(()),
         busy: AtomicBool::new(false),
+        busy_by: base::waits::WhoCell::new(),
         free: base::Event::new(),
         shortages,
         checkpoints: Counter::new(),

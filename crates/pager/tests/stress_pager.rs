@@ -1,11 +1,11 @@
 //! The pager on a hostile disk and under contention: power cuts that tear, killed processes, waits that must end.
 
 mod sim;
+mod waits;
 
-use base::perturb::perturbed;
 use base::{Lsn, PageNo, SpaceId, TxnId, block_on};
 use pager::log::record::RecordKind;
-use pager::{OpError, Page, PageKind, Pager, PagerOptions, RedoTable, Report};
+use pager::{OpError, Page, PageKind, Pager, PagerOptions, Purpose, RedoTable, Report};
 use sim::{Cut, SimDisk, environment, seeded};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -272,7 +272,7 @@ fn a_full_log_can_be_written_after_recovery() {
                     last = put(&p, &space, no, 64, &[i as u8; 9000]).unwrap();
                 }
             }
-            while round == 0 && p.log().admit(pager::Purpose::Tidy).is_ok() {
+            while round == 0 && p.log().admit(Purpose::Tidy).is_ok() {
                 last = put(&p, &space, PageNo(1), 64, &[7; 16000]).unwrap();
             }
             block_on(p.log().wait_durable(last)).unwrap();
@@ -490,55 +490,5 @@ fn checkpoints_beside_each_other_lose_nothing() {
             }
             stop(&q);
         }
-    }
-}
-
-/// Operations that need several pages at once, together more than there are frames, come to their ends; with `delays`, each thread is held up at
-/// places that are drawn from it.
-fn share_a_pool(delays: Option<u64>) {
-    let disk = SimDisk::new();
-    let (p, _) = open(&disk, 64);
-    p.start_checkpoints();
-    let (space, pages) = create(&p, 5, 300);
-    let work = |t: u64| {
-        let mut rng = seeded(t);
-        for i in 0..60u64 {
-            let mut want: Vec<PageNo> = (0..6).map(|_| pages[rng.below(300) as usize]).collect();
-            want.sort();
-            want.dedup();
-            block_on(p.run(|| {
-                let mut m = p.mtr()?;
-                for no in &want {
-                    let ix = m.add(p.exclusive(&space, *no)?);
-                    m.op(ix, OP_SET, &[&64u32.to_le_bytes(), &i.to_le_bytes()]);
-                }
-                m.commit();
-                Ok(())
-            }))
-            .unwrap();
-        }
-    };
-    std::thread::scope(|s| {
-        for t in 0..24u64 {
-            let work = &work;
-            s.spawn(move || match delays {
-                Some(n) => perturbed(base::seed::nth("delays", 24 * n + t), || work(t)),
-                None => work(t),
-            });
-        }
-    });
-    block_on(p.close()).unwrap();
-}
-
-#[test]
-fn operations_share_a_pool_smaller_than_what_they_want() {
-    within(50, "pins", || share_a_pool(None));
-}
-
-/// Before a latch was waited for only while its frame held the page that was looked for, one in three of these hung.
-#[test]
-fn operations_share_a_small_pool_wherever_they_are_held_up() {
-    for n in 0..4 {
-        within(50, "latches", move || share_a_pool(Some(n)));
     }
 }

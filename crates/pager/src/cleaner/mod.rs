@@ -15,12 +15,14 @@ use crate::pool::frame::{COLD, Frame};
 use crate::shortages::Where;
 use base::counters::Counter;
 use base::lock::Mutex;
+use base::waits::LongWait;
 use base::{AlignedBuf, Clock, Lsn, Spawn};
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::Poll;
+use std::time::{Duration, Instant};
 
 mod write;
 
@@ -39,6 +41,8 @@ pub(crate) struct CleanerState {
     pub(crate) rounds: AtomicU64,
     /// The last round that could not write for want of room or of a descriptor; 0: none yet. And why.
     pub(crate) starved: (AtomicU64, Mutex<Option<OpError>>),
+    /// What the cleaner does, and since when: for people.
+    pub(crate) step: Mutex<Option<(&'static str, Instant)>>,
 }
 
 impl CleanerState {
@@ -47,6 +51,32 @@ impl CleanerState {
         let round = self.rounds.load(Ordering::Relaxed);
         *self.starved.1.lock() = Some(why);
         self.starved.0.store(round, Ordering::Release);
+    }
+
+    /// The cleaner begins with something else.
+    fn begin_step(&self, what: &'static str) {
+        *self.step.lock() = Some((what, Instant::now()));
+    }
+
+    /// What the cleaner does, in words.
+    pub(crate) fn doing(&self) -> String {
+        let step = *self.step.lock();
+        match step {
+            Some((what, since)) => format!(
+                "the cleaner {what} since {} seconds",
+                since.elapsed().as_secs()
+            ),
+            None => "the cleaner has not begun".to_owned(),
+        }
+    }
+
+    /// The waits for dirty pages to be written that have gone on for so long.
+    pub(crate) fn long_waits(&self, least: Duration, out: &mut Vec<LongWait>) {
+        self.flushed.each_wait(|w| {
+            if w.lasts() >= least {
+                out.push(w.described("changed pages to be written", self.doing()));
+            }
+        });
     }
 
     /// What a round was short of that began after `round`.
@@ -94,7 +124,10 @@ impl Cleaner {
             let stop = match starved {
                 // What was asked for is still to be done.
                 true => over(),
-                false => self.wait_for_work(step).await,
+                false => {
+                    self.state.begin_step("waits for work");
+                    self.wait_for_work(step).await
+                }
             };
             if stop {
                 // Nobody will make free frames or flush any more: those who wait for it must not wait on.
@@ -104,6 +137,7 @@ impl Cleaner {
             }
             let round = self.state.rounds.fetch_add(1, Ordering::AcqRel);
             self.log.urgent.store(false, Ordering::Release);
+            self.state.begin_step("makes frames free");
             self.make_free().await;
             if self.pool.free_frames() < self.pool.low_water() {
                 // What is left is pinned. Those who hold it may share this thread.
@@ -115,6 +149,7 @@ impl Cleaner {
             let want = aged
                 .max(Lsn(self.state.flush_to.load(Ordering::Acquire)))
                 .max(drain);
+            self.state.begin_step("looks for old changes");
             let done = self.write_older_than(want).await;
             // A request is answered, or the log is closed and nobody may wait for it any more.
             let _ = self
@@ -123,7 +158,10 @@ impl Cleaner {
                 .fetch_update(Ordering::AcqRel, Ordering::Acquire, |f| {
                     (f <= want.0).then_some(0)
                 });
-            self.state.flushed.fire();
+            if !base::mutant!("round-of-writes-ended-without-a-word") {
+                self.state.flushed.fire();
+            }
+            self.state.begin_step("makes a checkpoint");
             let due = match &done {
                 Ok(()) if !drain.is_none() => self.checkpointer.checkpoint(false).await,
                 Ok(()) => self.checkpointer.maybe_checkpoint().await,
@@ -147,6 +185,7 @@ impl Cleaner {
             }
             if starved {
                 // A shortage is: no event tells that somebody else made room on the disk, or closed a file.
+                self.state.begin_step("rests, as it is short of something");
                 self.rest(FULL_DISK_RETRY_US / 10).await;
             }
         }

@@ -108,8 +108,10 @@ impl Cleaner {
         }
         // The rule of write-ahead logging: no page before its log.
         if !base::mutant!("page-before-its-log") {
+            self.state.begin_step("waits for the log of pages");
             self.log.wait_durable(newest).await?;
         }
+        self.state.begin_step("writes pages");
         let copied = |p: &Picked| p.space.shadow().is_none() && !p.space.id().is_temporary();
         let copied = picked.iter().any(copied);
         if let Some(dw) = self.doublewrite.as_mut().filter(|_| copied) {

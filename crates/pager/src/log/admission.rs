@@ -133,7 +133,9 @@ impl Log {
         let look = self.look_begun.load(Ordering::Acquire);
         let before = self.look_done.swap(look, Ordering::AcqRel);
         // Nobody waits for a look that nobody has asked for.
-        if before < self.look_asked.load(Ordering::Acquire) {
+        if before < self.look_asked.load(Ordering::Acquire)
+            && !base::mutant!("look-for-room-ended-without-a-word")
+        {
             self.space_event.fire();
         }
     }
@@ -201,6 +203,9 @@ impl Log {
     /// Makes those who can give the log room look at it now.
     pub(crate) fn request_checkpoint(&self) {
         self.urgent.store(true, Ordering::Release);
+        if base::mutant!("room-asked-for-without-a-word") {
+            return;
+        }
         self.growth.fire();
         self.keeper.fire();
     }
@@ -221,11 +226,11 @@ impl Log {
         let tidying_before = self.tidy_limit.swap(tidying, Ordering::AcqRel);
         let before = self.limit.swap(limit, Ordering::AcqRel);
         // Only news is told: whoever waits for room on a full disk asks the keeper to look again, and would be asked again.
-        if limit != before
+        let news = limit != before
             || tidying != tidying_before
             || changes > changes_before
-            || full != was_full
-        {
+            || full != was_full;
+        if news && !base::mutant!("room-made-without-a-word") {
             self.space_event.fire();
         }
     }

@@ -150,7 +150,9 @@ impl<T> Group<T> {
 
     /// Asks for a sync up to `lsn` without waiting for it.
     pub(super) fn ask_sync(&self, lsn: Lsn) {
-        if self.wanted.fetch_max(lsn.0, Ordering::AcqRel) < lsn.0 {
+        if self.wanted.fetch_max(lsn.0, Ordering::AcqRel) < lsn.0
+            && !base::mutant!("sync-asked-for-without-a-word")
+        {
             self.sync_event.fire();
         }
     }
@@ -165,6 +167,11 @@ impl<T> Group<T> {
                 self.closed.load(Ordering::Acquire).then_some(false)
             })
             .await
+    }
+
+    /// Where those wait who want it written, and durable.
+    pub(super) fn events(&self) -> (&Event, &Event) {
+        (&self.written_event, &self.durable_event)
     }
 
     /// Whether it has ended, or is about to.

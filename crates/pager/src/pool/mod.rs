@@ -7,6 +7,8 @@
 mod arena;
 pub(crate) mod frame;
 mod guard;
+mod latch_waits;
+mod long_waits;
 mod page_read;
 mod read_ahead;
 
@@ -21,7 +23,8 @@ use base::counters::Counter;
 use base::lock::Mutex;
 use base::perturb;
 use base::{Event, Lsn, PageNo, SpaceId};
-use frame::{COLD, FRESH, Frame, HOT};
+use frame::{COLD, FRESH, Frame, HOT, Latch};
+use latch_waits::LatchWaits;
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -59,6 +62,7 @@ pub struct Pool {
     /// The open tablespaces.
     pub(crate) spaces: Spaces,
     reading: Mutex<HashMap<(u32, u32), Arc<Reading>>>,
+    latch_waits: LatchWaits,
     /// Fired when free frames run low.
     pub(crate) pressure: Event,
     /// Why no frame will be freed by writing any more.
@@ -89,6 +93,7 @@ impl Pool {
             hand: AtomicU32::new(0),
             spaces: Spaces::default(),
             reading: Mutex::default(),
+            latch_waits: LatchWaits::default(),
             pressure: Event::new(),
             closed: OnceLock::new(),
             unused: OnceLock::new(),
@@ -152,9 +157,12 @@ impl Pool {
             };
             perturb::point();
             let meta = &self.frames[fr as usize];
-            let Some(v) = meta.version_of(space.id(), page) else {
-                self.mismatch(space)?;
-                continue;
+            let v = match meta.version_of(space.id(), page) {
+                Ok(v) => v,
+                Err(why) => {
+                    self.not_latched(space, page, (fr, false), why)?;
+                    continue;
+                }
             };
             let r = f(self.arena.page(fr));
             if meta.unchanged(v) {
@@ -176,15 +184,17 @@ impl Pool {
             };
             perturb::point();
             let meta = &self.frames[fr as usize];
-            if meta.lock_shared_of(space.id(), page) {
-                frame::note_latched();
-                meta.touch();
-                return Ok(SharedGuard {
-                    pool: self,
-                    frame: fr,
-                });
+            match meta.lock_shared_of(space.id(), page) {
+                Latch::Taken => {
+                    frame::note_latched();
+                    meta.touch();
+                    return Ok(SharedGuard {
+                        pool: self,
+                        frame: fr,
+                    });
+                }
+                why => self.not_latched(space, page, (fr, false), why)?,
             }
-            self.mismatch(space)?;
         }
     }
 
@@ -204,26 +214,45 @@ impl Pool {
             };
             perturb::point();
             let meta = &self.frames[fr as usize];
-            if meta.lock_exclusive_of(space.id(), page) {
-                frame::note_latched();
-                meta.touch();
-                return Ok(ExclusiveGuard {
-                    pool: self,
-                    frame: fr,
-                    fresh: false,
-                    space: None,
-                });
+            match meta.lock_exclusive_of(space.id(), page) {
+                Latch::Taken => {
+                    frame::note_latched();
+                    meta.touch();
+                    return Ok(ExclusiveGuard {
+                        pool: self,
+                        frame: fr,
+                        fresh: false,
+                        space: None,
+                    });
+                }
+                why => self.not_latched(space, page, (fr, true), why)?,
             }
-            self.mismatch(space)?;
         }
     }
 
-    /// The frame holds another page by now: its entry is about to change, unless the tablespace was dropped, whose entries
-    /// nobody keeps.
+    /// The frame holds another page by now: its entry is about to change, unless the tablespace was dropped, whose entries nobody keeps. Or
+    /// others have latched it for long: waits until they do not, or it holds another page, and has that noted meanwhile. `alone`: none of them may.
     #[cold]
-    fn mismatch(&self, space: &Space) -> Result<(), OpError> {
+    fn not_latched(
+        &self,
+        space: &Space,
+        page: PageNo,
+        (fr, alone): (u32, bool),
+        why: Latch,
+    ) -> Result<(), OpError> {
         if space.is_dropped() {
             return Err(OpError::Dropped(space.id()));
+        }
+        if why == Latch::Busy {
+            let _noted = self.latch_waits.note(fr);
+            let meta = &self.frames[fr as usize];
+            let is_kept = || match meta.holders() {
+                (_, true) => true,
+                (n, false) => n > 0 && alone,
+            };
+            while meta.still_holds(space.id(), page) && is_kept() {
+                std::thread::yield_now();
+            }
         }
         // Whoever changes it may be waiting for this processor.
         std::thread::yield_now();
@@ -299,9 +328,16 @@ impl Pool {
             self.pop_free()
         });
         if f.is_none() || self.free_frames() < self.low_water() / 2 {
-            self.pressure.fire();
+            self.ask_for_frames();
         }
         f
+    }
+
+    /// Has the cleaner make some.
+    fn ask_for_frames(&self) {
+        if !base::mutant!("frames-asked-for-without-a-word") {
+            self.pressure.fire();
+        }
     }
 
     fn pop_free(&self) -> Option<u32> {
@@ -317,7 +353,9 @@ impl Pool {
             l.push(fr);
             self.free_len.store(l.len(), Ordering::Relaxed);
         }
-        self.free_event.fire();
+        if !base::mutant!("frame-freed-without-a-word") {
+            self.free_event.fire();
+        }
     }
 
     /// The cleaner has ended, because of `failure` or of a shutdown.
@@ -340,7 +378,7 @@ impl Pool {
                     self.evict_some(8, 256);
                 }
                 if self.free_frames() == 0 {
-                    self.pressure.fire();
+                    self.ask_for_frames();
                     return self.closed.get().cloned().map(Err);
                 }
                 Some(Ok(()))
@@ -480,7 +518,9 @@ impl Pool {
     fn finish_read(&self, key: (u32, u32), state: &Arc<Reading>, result: ReadResult) {
         self.reading.lock().remove(&key);
         let _ = state.done.set(result);
-        state.event.fire();
+        if !base::mutant!("read-ended-without-a-word") {
+            state.event.fire();
+        }
     }
 
     /// Forgets all pages of a dropped tablespace. Its pages must not be wanted any more.

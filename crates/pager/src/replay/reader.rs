@@ -118,7 +118,9 @@ impl Handover {
                 Some(Some(s.empty.take().unwrap_or_default()))
             })
             .await;
-        self.changed.fire();
+        if !base::mutant!("part-of-the-log-handed-over-without-a-word") {
+            self.changed.fire();
+        }
         next
     }
 
@@ -197,7 +199,9 @@ impl Reading {
     pub(crate) fn finish(&self, end: Lsn) {
         self.progress.verified.store(end.0, Ordering::Release);
         self.progress.over.store(true, Ordering::Release);
-        self.progress.changed.fire();
+        if !base::mutant!("end-of-the-log-found-without-a-word") {
+            self.progress.changed.fire();
+        }
     }
 
     /// The next chunk, or none after the last.
@@ -213,7 +217,9 @@ impl Reading {
                 }
             })
             .await;
-        handover.changed.fire();
+        if !base::mutant!("part-of-the-log-taken-without-a-word") {
+            handover.changed.fire();
+        }
         match r {
             Some(chunk) => chunk.map(Some),
             None if handover.lock().complete => Ok(None),
@@ -301,4 +307,42 @@ fn fill(scan: &mut Scanner<'_>, until: Lsn, raw: &mut Unsorted) -> io::Result<()
         return Err(io::Error::other("the log changed while it was read"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::block_on;
+    use base::perturb::perturbed;
+
+    /// One chunk at a time, each side delayed wherever the other may come in between: all arrive, and both come to their ends.
+    #[test]
+    fn who_reads_the_log_and_who_carries_it_out_wait_for_each_other() {
+        const CHUNKS: u64 = 200;
+        let handover = Arc::new(Handover::default());
+        let mut reading = Reading {
+            to: Ends(handover.clone()),
+            progress: Arc::default(),
+            records: 0,
+        };
+        let reader = std::thread::spawn(move || {
+            let ends = Ends(handover);
+            perturbed(1, || {
+                for n in 0..CHUNKS {
+                    let mut chunk = Chunk::default();
+                    chunk.bytes.extend_from_slice(&n.to_le_bytes());
+                    assert!(block_on(ends.0.put(Ok(chunk), 1)).is_some());
+                }
+            });
+            ends.0.lock().complete = true;
+        });
+        perturbed(2, || {
+            for n in 0..CHUNKS {
+                let chunk = block_on(reading.next()).expect("no error").expect("more");
+                assert_eq!(chunk.bytes, n.to_le_bytes());
+            }
+            assert!(block_on(reading.next()).expect("no error").is_none());
+        });
+        reader.join().expect("no panic");
+    }
 }

@@ -5,6 +5,7 @@
 //! exclusive release, so an optimistic reader that saw the same version before and after read an unchanged page.
 
 use base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+use base::waits::WhoCell;
 use base::{Lsn, PageNo, SpaceId};
 use std::cell::Cell;
 
@@ -33,6 +34,23 @@ pub(crate) struct Frame {
     pub(crate) rec_lsn: AtomicU64,
     /// As `rec_lsn`, of the copy that is being written now; 0: none.
     pub(crate) writing_lsn: AtomicU64,
+    /// Who took the latch last, and who pinned the page last: for people who ask why others wait.
+    pub(super) latched_by: WhoCell,
+    pub(super) pinned_by: WhoCell,
+}
+
+/// Looks at a latch after which the wait for it is worth a note: tens of microseconds, and at least as many turns of other threads.
+const LONG: u32 = 400;
+
+/// What came of a latch that was wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Latch {
+    /// It is held.
+    Taken,
+    /// The frame holds another page.
+    Gone,
+    /// Others have held it for long.
+    Busy,
 }
 
 /// Spins a little, then gives the processor to whoever may hold the latch. Latches are held only by running code.
@@ -79,6 +97,8 @@ impl Frame {
             mark: AtomicU8::new(COLD),
             rec_lsn: AtomicU64::new(0),
             writing_lsn: AtomicU64::new(0),
+            latched_by: WhoCell::new(),
+            pinned_by: WhoCell::new(),
         }
     }
 
@@ -99,19 +119,21 @@ impl Frame {
         self.page.store(p, Ordering::Relaxed);
     }
 
-    /// The version for an optimistic read of this page; waits out an exclusive holder. `None` as soon as the frame holds another page.
+    /// The version for an optimistic read of this page; waits out an exclusive holder. Else as [`Frame::lock_shared_of`].
     #[inline(always)]
-    pub(crate) fn version_of(&self, space: SpaceId, page: PageNo) -> Option<u64> {
+    pub(crate) fn version_of(&self, space: SpaceId, page: PageNo) -> Result<u64, Latch> {
         let mut spins = 0;
         loop {
             let v = self.latch.load(Ordering::Acquire);
             if v & X == 0 {
-                return self.holds(space, page).then_some(v & V_MASK);
+                return match self.holds(space, page) {
+                    true => Ok(v & V_MASK),
+                    false => Err(Latch::Gone),
+                };
             }
-            if !self.still_holds(space, page) {
-                return None;
+            if let Some(end) = self.give_up(space, page, &mut spins) {
+                return Err(end);
             }
-            relax(&mut spins);
         }
     }
 
@@ -142,44 +164,55 @@ impl Frame {
         }
     }
 
-    /// Latches the frame if it holds this page. False, with nothing latched, as soon as it does not: who holds other latches must not wait
-    /// for a frame that has got another page since it was looked up, as the order of latches is one of pages (the README, "Waiting for a latch").
+    /// Latches the frame if it holds this page. [`Latch::Gone`], with nothing latched, as soon as it does not: who holds other latches must not
+    /// wait for a frame that has got another page since it was looked up, as the order of latches is one of pages (the README, "Waiting for a
+    /// latch"). [`Latch::Busy`] after some time, so that the caller can say what he waits for, and come again.
     #[inline(always)]
-    pub(crate) fn lock_shared_of(&self, space: SpaceId, page: PageNo) -> bool {
+    pub(crate) fn lock_shared_of(&self, space: SpaceId, page: PageNo) -> Latch {
         let mut spins = 0;
         while !self.try_lock_shared() {
-            if !self.still_holds(space, page) {
-                return false;
+            if let Some(end) = self.give_up(space, page, &mut spins) {
+                return end;
             }
-            relax(&mut spins);
         }
         if self.holds(space, page) {
-            return true;
+            self.latched_by.set_here();
+            return Latch::Taken;
         }
         self.unlock_shared();
-        false
+        Latch::Gone
     }
 
     /// As [`Frame::lock_shared_of`], exclusively.
     #[inline(always)]
-    pub(crate) fn lock_exclusive_of(&self, space: SpaceId, page: PageNo) -> bool {
+    pub(crate) fn lock_exclusive_of(&self, space: SpaceId, page: PageNo) -> Latch {
         let mut spins = 0;
         while !self.try_lock_exclusive() {
-            if !self.still_holds(space, page) {
-                return false;
+            if let Some(end) = self.give_up(space, page, &mut spins) {
+                return end;
             }
-            relax(&mut spins);
         }
         if self.holds(space, page) {
-            return true;
+            self.latched_by.set_here();
+            return Latch::Taken;
         }
         self.unlock_exclusive();
-        false
+        Latch::Gone
+    }
+
+    /// Waits a little for the latch. How the wait is to end, if it is.
+    #[inline(always)]
+    fn give_up(&self, space: SpaceId, page: PageNo, spins: &mut u32) -> Option<Latch> {
+        if !self.still_holds(space, page) {
+            return Some(Latch::Gone);
+        }
+        relax(spins);
+        (*spins >= LONG).then_some(Latch::Busy)
     }
 
     /// Whether it is worth while to wait for the latch.
     #[inline(always)]
-    fn still_holds(&self, space: SpaceId, page: PageNo) -> bool {
+    pub(super) fn still_holds(&self, space: SpaceId, page: PageNo) -> bool {
         self.holds(space, page) || base::mutant!("latch-of-another-page-waited-for")
     }
 
@@ -251,6 +284,20 @@ impl Frame {
         false
     }
 
+    /// Whether a copy of the page is on its way to the device.
+    pub(super) fn is_being_written(&self) -> bool {
+        self.writing_lsn.load(Ordering::Relaxed) != 0
+    }
+
+    /// How many hold the latch, and whether one of them holds it alone: a look.
+    pub(super) fn holders(&self) -> (u64, bool) {
+        let v = self.latch.load(Ordering::Relaxed);
+        match v & X {
+            0 => ((v & S_MASK) / S_ONE, false),
+            _ => (1, true),
+        }
+    }
+
     /// The oldest change that is not certainly on the device.
     pub(crate) fn oldest_change(&self) -> Option<Lsn> {
         // A change moves from `rec_lsn` to `writing_lsn` (a copy is being written) and, when that fails, back; each time
@@ -277,6 +324,7 @@ impl Frame {
     #[inline(always)]
     pub(crate) fn pin(&self) {
         self.pins.fetch_add(1, Ordering::Relaxed);
+        self.pinned_by.set_here();
     }
 
     /// The holder of a pin gives it up; no latch is needed.
@@ -345,255 +393,4 @@ impl Frame {
 mod tests;
 
 #[cfg(all(test, tidemill_model))]
-mod loom_model {
-    use super::*;
-    use base::sync::{Arc, model, spawn};
-
-    /// A page of two words, changed together.
-    struct Page {
-        frame: Frame,
-        words: [AtomicU64; 2],
-    }
-
-    fn page() -> Arc<Page> {
-        Arc::new(Page {
-            frame: Frame::new(),
-            words: [AtomicU64::new(0), AtomicU64::new(0)],
-        })
-    }
-
-    fn change(p: &Page) {
-        p.frame.lock_exclusive();
-        for w in &p.words {
-            w.store(w.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        }
-        p.frame.unlock_exclusive();
-    }
-
-    /// The reader has a thread of its own, and the writer the first: loom (0.7) looks for other orders from a load back to the last
-    /// store, but from a store only to the last access, which here is the writer's own load. The other way round it would
-    /// never let the writer come between the reader's loads.
-    #[test]
-    fn an_optimistic_read_that_is_unchanged_saw_one_state() {
-        model(|| {
-            let p = page();
-            p.frame.set_identity(Some(ID));
-            let reader = p.clone();
-            let t = spawn(move || {
-                let v = reader.frame.version_of(ID.0, ID.1).unwrap();
-                let seen = [0, 1].map(|i| reader.words[i].load(Ordering::Relaxed));
-                if reader.frame.unchanged(v) {
-                    assert_eq!(seen[0], seen[1]);
-                }
-            });
-            change(&p);
-            t.join().unwrap();
-        });
-    }
-
-    #[test]
-    fn a_shared_holder_sees_no_change_under_way() {
-        model(|| {
-            let p = page();
-            let writer = p.clone();
-            let t = spawn(move || change(&writer));
-            p.frame.lock_shared();
-            let seen = [0, 1].map(|i| p.words[i].load(Ordering::Relaxed));
-            assert_eq!(seen[0], seen[1]);
-            p.frame.unlock_shared();
-            t.join().unwrap();
-        });
-    }
-
-    #[test]
-    fn two_changes_are_both_there() {
-        model(|| {
-            let p = page();
-            let writer = p.clone();
-            let t = spawn(move || change(&writer));
-            change(&p);
-            t.join().unwrap();
-            let words = [0, 1].map(|i| p.words[i].load(Ordering::Relaxed));
-            assert_eq!(words, [2, 2]);
-        });
-    }
-
-    /// A failed write moves a page's oldest change back while it is looked for: it is never missed.
-    #[test]
-    fn an_oldest_change_that_moves_is_not_missed() {
-        model(|| {
-            let p = page();
-            p.frame.set_identity(Some(ID));
-            p.frame.mark_dirty(Lsn(40));
-            // Which thread is which matters: see the first model.
-            let looking = p.clone();
-            let t = spawn(move || assert_eq!(looking.frame.oldest_change(), Some(Lsn(40))));
-            p.frame.lock_shared();
-            p.frame.begin_write();
-            p.frame.unlock_shared();
-            p.frame.end_write(false);
-            t.join().unwrap();
-        });
-    }
-
-    const ID: (SpaceId, PageNo) = (SpaceId(1), PageNo(7));
-    const OTHER: (SpaceId, PageNo) = (SpaceId(1), PageNo(8));
-
-    /// A frame that holds `ID`, found through a translation (1: it is there), as the pool does it.
-    struct Pool {
-        page: Arc<Page>,
-        translation: AtomicU32,
-    }
-
-    fn pool() -> Arc<Pool> {
-        let page = page();
-        page.frame.set_identity(Some(ID));
-        Arc::new(Pool {
-            page,
-            translation: AtomicU32::new(1),
-        })
-    }
-
-    impl Pool {
-        fn evict(&self) -> bool {
-            self.page.frame.take_out(|space, page| {
-                assert_eq!((space, page), ID);
-                self.translation.store(0, Ordering::Release);
-            })
-        }
-
-        /// Another page is read into the frame.
-        fn reuse(&self) {
-            let f = &self.page.frame;
-            f.lock_unused();
-            f.set_identity(Some(OTHER));
-            self.page.words[0].store(99, Ordering::Relaxed);
-            f.unlock_exclusive();
-        }
-
-        fn pin(&self) -> bool {
-            let f = &self.page.frame;
-            if self.translation.load(Ordering::Acquire) == 0 {
-                return false;
-            }
-            let there = f.lock_shared_of(ID.0, ID.1);
-            if there {
-                f.pin();
-                f.unlock_shared();
-            }
-            there
-        }
-    }
-
-    #[test]
-    fn a_pinned_page_stays() {
-        model(|| {
-            let p = pool();
-            let evicting = p.clone();
-            let t = spawn(move || {
-                if evicting.evict() {
-                    evicting.reuse();
-                }
-            });
-            if p.pin() {
-                // The latch is not held, as over a wait.
-                let f = &p.page.frame;
-                f.lock_shared();
-                assert!(f.holds(ID.0, ID.1));
-                assert_eq!(p.page.words[0].load(Ordering::Relaxed), 0);
-                f.unlock_shared();
-                f.unpin();
-            }
-            t.join().unwrap();
-        });
-    }
-
-    /// A reader that latched the page by a stale translation notices that the frame holds another.
-    #[test]
-    fn a_frame_used_again_is_not_taken_for_the_old_page() {
-        model(|| {
-            let p = pool();
-            let evicting = p.clone();
-            let t = spawn(move || {
-                if evicting.evict() {
-                    evicting.reuse();
-                }
-            });
-            let f = &p.page.frame;
-            let found = p.translation.load(Ordering::Acquire) == 1;
-            if let Some(v) = f.version_of(ID.0, ID.1).filter(|_| found) {
-                let seen = p.page.words[0].load(Ordering::Relaxed);
-                assert!(!f.unchanged(v) || seen == 0);
-            }
-            t.join().unwrap();
-        });
-    }
-
-    /// Two threads that each latch two pages in the order of the pages come to their ends, though one of them looks for its second page in a
-    /// frame that has got the other's first page meanwhile. Loom stops a model in which both wait.
-    #[test]
-    fn who_latches_in_the_order_of_pages_is_not_held_up_by_frames() {
-        model(|| {
-            let p = pool();
-            // `ID` is page 7, found in the first frame. Page 3 is in the second; page 2 is read into the first one's place.
-            let (second, third) = ((SpaceId(1), PageNo(3)), (SpaceId(1), PageNo(2)));
-            let other = Arc::new(Frame::new());
-            other.set_identity(Some(second));
-            let (evicting, frame) = (p.clone(), other.clone());
-            let t = spawn(move || {
-                let f = &evicting.page.frame;
-                if evicting.evict() {
-                    f.lock_unused();
-                    f.set_identity(Some(third));
-                    f.unlock_exclusive();
-                    assert!(f.lock_exclusive_of(third.0, third.1));
-                    assert!(frame.lock_exclusive_of(second.0, second.1));
-                    frame.unlock_exclusive();
-                    f.unlock_exclusive();
-                }
-            });
-            assert!(other.lock_exclusive_of(second.0, second.1));
-            let found = p.translation.load(Ordering::Acquire) == 1;
-            if found && p.page.frame.lock_exclusive_of(ID.0, ID.1) {
-                p.page.frame.unlock_exclusive();
-            }
-            other.unlock_exclusive();
-            t.join().unwrap();
-        });
-    }
-
-    /// A change made while an older copy is written keeps the page in memory: what is evicted is on the device.
-    #[test]
-    fn no_change_is_evicted_before_it_is_written() {
-        model(|| {
-            let p = pool();
-            let device = Arc::new(AtomicU64::new(0));
-            let f = &p.page.frame;
-            f.lock_exclusive();
-            p.page.words[0].store(1, Ordering::Relaxed);
-            f.mark_dirty(Lsn(40));
-            f.unlock_exclusive();
-            let (cleaning, disk) = (p.clone(), device.clone());
-            let clean = spawn(move || {
-                let f = &cleaning.page.frame;
-                f.lock_shared();
-                let copy = cleaning.page.words[0].load(Ordering::Relaxed);
-                let begun = f.begin_write().is_some();
-                f.unlock_shared();
-                if begun {
-                    disk.store(copy, Ordering::Relaxed);
-                    f.end_write(true);
-                }
-            });
-            f.lock_exclusive();
-            p.page.words[0].store(2, Ordering::Relaxed);
-            f.mark_dirty(Lsn(48));
-            f.unlock_exclusive();
-            if p.evict() {
-                let last = p.page.words[0].load(Ordering::Relaxed);
-                assert_eq!(device.load(Ordering::Relaxed), last);
-            }
-            clean.join().unwrap();
-        });
-    }
-}
+mod loom_model;
