@@ -74,7 +74,7 @@ impl Acceptor {
             if let Some(slot) = self.registry.enter(id, self.server.max_unauthenticated) {
                 let server = Arc::clone(&self.server);
                 let task = lifecycle::serve(server, incoming, id, slot, self.by_admin);
-                serve(Box::pin(task));
+                serve(Box::pin(base::waits::on_behalf_of(id, task)));
             }
         }
     }

@@ -33,6 +33,7 @@ mod socket;
 mod stop;
 mod stream;
 mod tls;
+mod wait_monitor;
 mod workers;
 
 use std::future::Future;
@@ -58,6 +59,7 @@ use error::system;
 use listen::Listeners;
 use registry::Registry;
 use server_state::Server;
+use wait_monitor::WaitMonitor;
 use workers::Workers;
 
 /// Where a server listens.
@@ -213,6 +215,8 @@ fn serve_open(
         log: Arc::clone(log),
         max_unauthenticated,
     });
+    // To the end: stopping waits too.
+    let _monitor = WaitMonitor::start(&server.database.engine, Arc::clone(log));
     let listened = listen_and_accept(&server, options, ready, until);
     base::block_on(replica.stop());
     drop(replica);

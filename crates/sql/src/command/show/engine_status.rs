@@ -1,6 +1,7 @@
-//! SHOW ENGINE INNODB STATUS: the engine's counters, its last deadlock and the open transactions, as text.
+//! SHOW ENGINE INNODB STATUS: the engine's counters, who waits for what inside it, its last deadlock and the open transactions, as text.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use types::SqlError;
 use types::error::codes;
@@ -12,6 +13,11 @@ use types::temporal::Zone;
 
 /// Bytes of the list of transactions, at most.
 const LIST: usize = 512 << 10;
+
+/// A wait inside the engine is shown when it has lasted so long.
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
+/// Waits that are shown, at most.
+const WAITS: usize = 100;
 
 /// SHOW ENGINE INNODB STATUS.
 pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<RowSet, SqlError> {
@@ -34,6 +40,7 @@ pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<
     let transactions = transactions(s);
     let t = format!(
         "\n=====================================\nTIDEMILL ENGINE STATUS\n=====================================\n\
+         ----------\nSEMAPHORES\n----------\n{}\
          ----------------\nROW OPERATIONS\n----------------\n\
          Number of rows inserted {}, updated {}, deleted {}, read {}\n\
          {}------------\nTRANSACTIONS\n------------\n\
@@ -48,6 +55,7 @@ pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<
          Buffer pool size   {}\nFree buffers       {}\nPages read {}, evicted {}, written {}\n\
          Checkpoints {}, data file syncs {}\n\
          ----------------------------\nEND OF ENGINE STATUS\n============================\n",
+        semaphores(s),
         c.rows_inserted,
         c.rows_updated,
         c.rows_deleted,
@@ -82,6 +90,19 @@ pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<
     );
     r.push_texts(&["InnoDB", "", &t]);
     Ok(r)
+}
+
+/// The waits inside the engine that last, the longest first: the same words as in the server's log.
+fn semaphores(s: &Session) -> String {
+    let waits = s.instance.engine.long_waits(SHOWN_AFTER);
+    let mut out = String::new();
+    for w in waits.iter().take(WAITS) {
+        let _ = writeln!(out, "--{w}");
+    }
+    if waits.len() > WAITS {
+        let _ = writeln!(out, "... and {} more", waits.len() - WAITS);
+    }
+    out
 }
 
 /// The zone of the times shown.
