@@ -116,4 +116,16 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "stress_waits",
         "who_waits_for_a_row_does_not_keep_its_page_in_memory",
     ),
+    (
+        "flusher-armed-too-early",
+        "engine",
+        "lib",
+        "flushing::tests::what_nobody_waits_for_is_durable_soon",
+    ),
+    (
+        "flusher-armed-without-a-word",
+        "engine",
+        "lib",
+        "flushing::tests::what_nobody_waits_for_is_durable_soon",
+    ),
 ];
