@@ -229,7 +229,7 @@ fn snapshot_check(c: &mut Criterion) {
     c.bench_function("snapshot: taken", |b| {
         b.iter(|| black_box(txns.open_snapshot(&reading, complete)));
     });
-    let snapshot = txns.open_snapshot(&reading, complete);
+    let (snapshot, _) = txns.open_snapshot(&reading, complete);
     for (name, writer) in [
         ("snapshot: an old row", TxnId(10)),
         ("snapshot: a committed row", committed),

@@ -128,4 +128,10 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "lib",
         "flushing::tests::what_nobody_waits_for_is_durable_soon",
     ),
+    (
+        "rising-snapshot-not-told",
+        "engine",
+        "stress_waits",
+        "woken::purge::what_is_taken_while_purge_looks_is_not_waited_for_in_vain",
+    ),
 ];

@@ -481,13 +481,12 @@ impl Session {
             Some(s) => s,
             None => {
                 let held = self.reg.announced();
-                let s = self
-                    .engine
-                    .txns
-                    .open_snapshot(&self.reg, || self.engine.complete());
+                let complete = || self.engine.complete();
+                let (s, bound) = self.engine.txns.open_snapshot(&self.reg, complete);
                 self.snapshot = Some(s);
-                if let Some(held) = held {
-                    // The snapshot may be younger than what was held: purge may have waited for that alone.
+                let held = held.map_or(bound, |h| h.min(bound));
+                if held < s.lsn && !base::mutant!("rising-snapshot-not-told") {
+                    // The snapshot is younger than what was held: purge may have waited for that alone.
                     self.engine.purge.snapshot_closed(held);
                 }
                 s

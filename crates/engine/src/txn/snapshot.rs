@@ -13,7 +13,7 @@
 
 use base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use base::sync::{Mutex, MutexGuard};
-use base::{Lsn, TxnId};
+use base::{Lsn, TxnId, perturb};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -112,17 +112,20 @@ impl SessionCell {
         fence(Ordering::SeqCst);
     }
 
-    /// Takes a snapshot of now in place of the one that was there: how far it sees, and the id from which on it sees nothing.
+    /// Takes a snapshot of now in place of the one that was there: how far it sees, the id from which on it sees nothing, and from where on
+    /// versions were announced to be needed meanwhile.
     #[inline]
     pub(super) fn take_snapshot(
         &self,
         complete: impl Fn() -> Lsn,
         next: impl Fn() -> TxnId,
-    ) -> (Lsn, TxnId) {
+    ) -> (Lsn, TxnId, Lsn) {
         let late = base::mutant!("snapshot-announced-too-late");
+        let bound = complete();
         if !late {
-            self.announce(complete());
+            self.announce(bound);
         }
+        perturb::point();
         let lsn = complete();
         // After the LSN: whoever gets an id from `next` on reserves its commit record after what was complete by then.
         let next = next();
@@ -130,7 +133,7 @@ impl SessionCell {
             self.announce(lsn);
         }
         self.set_snapshot(lsn, next);
-        (lsn, next)
+        (lsn, next, bound)
     }
 
     #[inline]
@@ -374,7 +377,7 @@ mod loom_model {
                 sweeping.commit();
                 sweeping.registry.in_use(|| sweeping.complete()).oldest()
             });
-            let (lsn, _) = cell.take_snapshot(|| bed.complete(), || bed.next());
+            let (lsn, ..) = cell.take_snapshot(|| bed.complete(), || bed.next());
             let oldest = t.join().unwrap();
             assert!(
                 oldest <= lsn,

@@ -159,15 +159,17 @@ impl TxnSystem {
         self.status(t) == Status::Active
     }
 
-    /// Takes a snapshot of now and announces it in the session's cell, in place of the one that was there.
+    /// Takes a snapshot of now and announces it in the session's cell, in place of the one that was there. With it comes what was announced
+    /// meanwhile: where that is older, whoever has found it in the way has to be told that it has gone.
     #[inline]
-    pub fn open_snapshot(&self, cell: &SessionCell, complete: impl Fn() -> Lsn) -> Snapshot {
-        let (lsn, next) = cell.take_snapshot(complete, || self.next());
-        Snapshot {
+    pub fn open_snapshot(&self, cell: &SessionCell, complete: impl Fn() -> Lsn) -> (Snapshot, Lsn) {
+        let (lsn, next, bound) = cell.take_snapshot(complete, || self.next());
+        let snapshot = Snapshot {
             lsn,
             next,
             floor: self.floor(),
-        }
+        };
+        (snapshot, bound)
     }
 
     /// Announces that what is there now may still be needed, by a reader that takes no snapshot: until the session closes

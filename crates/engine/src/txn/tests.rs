@@ -103,7 +103,7 @@ impl Model {
             }
             Op::Complete => self.complete = self.lsn + 8,
             Op::Open(i) => {
-                self.snaps[i] = Some(self.sys.open_snapshot(&self.cells[i], || complete))
+                self.snaps[i] = Some(self.sys.open_snapshot(&self.cells[i], || complete).0)
             }
             Op::Close(i) => {
                 self.cells[i].close_snapshot();
@@ -180,7 +180,7 @@ fn losers_of_recovery_are_active_until_rolled_back() {
     };
     sys.adopt(&cell, loser);
     let reader = sys.register();
-    let s = sys.open_snapshot(&reader, || Lsn(1000));
+    let (s, _) = sys.open_snapshot(&reader, || Lsn(1000));
     assert!(sys.is_active(TxnId(50)));
     assert!(!sys.visible(&s, TxnId(50), TxnId::NONE));
     assert!(sys.visible(&s, TxnId(49), TxnId::NONE));
@@ -268,7 +268,7 @@ fn threads_agree_on_what_is_visible() {
                 let mut turn = 0u64;
                 while !stop.load(Ordering::Relaxed) {
                     turn += 1;
-                    let s = sys.open_snapshot(&cell, || log.complete());
+                    let (s, _) = sys.open_snapshot(&cell, || log.complete());
                     let from = s.next.0.saturating_sub(200).max(1);
                     for again in 0..1 + turn % 3 {
                         for t in from..s.next.0 + 4 {
