@@ -325,7 +325,8 @@ impl Session {
         match c {
             Conflict::Retry => {
                 self.interrupt.check()?;
-                std::hint::spin_loop();
+                // Another thread is about to say that a transaction has ended; tasks of this one are not to stand still until then.
+                self.yield_now().await;
                 Ok(())
             }
             Conflict::Wait(w) => {
