@@ -472,7 +472,9 @@ impl Engine {
         self.stopping.store(true, Ordering::SeqCst);
         self.flusher.event.fire();
         self.purge.event.fire();
-        self.sampling.event.fire();
+        if !base::mutant!("stop-without-a-word") {
+            self.sampling.event.fire();
+        }
         let tasks = &self.tasks;
         tasks
             .ended
@@ -563,6 +565,8 @@ struct Running(Arc<Tasks>);
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::AcqRel);
-        self.0.ended.fire();
+        if !base::mutant!("task-ended-without-a-word") {
+            self.0.ended.fire();
+        }
     }
 }

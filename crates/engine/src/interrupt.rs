@@ -64,9 +64,11 @@ impl Interrupt {
     }
 
     fn wake(&self) {
-        self.event.fire();
+        if !base::mutant!("killed-without-a-word") {
+            self.event.fire();
+        }
         let t = TxnId(self.txid.load(Ordering::SeqCst));
-        if t != TxnId::NONE {
+        if t != TxnId::NONE && !base::mutant!("lock-wait-of-the-killed-not-ended") {
             self.locks.kill(t);
         }
     }

@@ -128,7 +128,8 @@ pub(crate) struct Working<'q>(&'q PurgeQueue);
 impl Drop for Working<'_> {
     fn drop(&mut self) {
         self.0.working.store(false, Ordering::SeqCst);
-        if self.0.paused.load(Ordering::SeqCst) > 0 {
+        if self.0.paused.load(Ordering::SeqCst) > 0 && !base::mutant!("purge-rests-without-a-word")
+        {
             self.0.idle.fire();
         }
     }
@@ -187,7 +188,9 @@ impl PurgeQueue {
     /// Takes [`pause`](Self::pause) back.
     pub(crate) fn resume(&self) {
         self.paused.fetch_sub(1, Ordering::SeqCst);
-        self.event.fire();
+        if !base::mutant!("purge-resumed-without-a-word") {
+            self.event.fire();
+        }
     }
 
     /// Nothing is being taken out.
@@ -205,7 +208,7 @@ impl PurgeQueue {
         q.push(item);
         let wake = q.len() == 1 || q.len() >= 64;
         drop(q);
-        if wake {
+        if wake && !base::mutant!("purge-work-left-without-a-word") {
             self.event.fire();
         }
     }

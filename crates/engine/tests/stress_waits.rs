@@ -1,6 +1,7 @@
 //! Waits that need each other's ends: frames, row locks and room, in a pool of the smallest size. Whoever waits for something that another
 //! has to give must not keep what that other needs.
 
+mod woken;
 mod world;
 
 use base::block_on;

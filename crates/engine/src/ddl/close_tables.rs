@@ -133,6 +133,9 @@ impl Session {
         patience: &mut Patience,
     ) -> Result<Closed, SqlError> {
         patience.pass_claims();
+        let engine = self.engine.clone();
+        let tables = wanted.iter().map(Wanted::named).collect();
+        let _awaiting = engine.ddl.awaits(tables);
         loop {
             let tried = self.try_to_lock(&wanted, failed, patience).await?;
             let in_use = match tried {

@@ -68,9 +68,21 @@ impl LockTable {
             if let Some(cell) = o.waiting.remove(&next) {
                 self.orders.waits_no_more();
                 self.withdrawn(&cell, WaitEnd::Granted, &mut woken);
+                if base::mutant!("turn-passed-without-a-word") {
+                    woken.clear();
+                }
             }
         }
         wake(&woken);
+    }
+
+    /// A waiter has left its queue: its wait is over.
+    pub(super) fn withdrawn(&self, cell: &Arc<WaitCell>, end: WaitEnd, woken: &mut Woken) {
+        self.owners.wait_over(cell.owner, None);
+        cell.finish(end);
+        if !base::mutant!("wait-ended-without-a-word") {
+            woken.push(cell.clone());
+        }
     }
 
     pub(super) fn cancel_turn(&self, cell: &Arc<WaitCell>, turn: CommitTurn, end: WaitEnd) -> bool {

@@ -197,7 +197,9 @@ struct Told(Arc<(AtomicBool, base::Event)>);
 impl Drop for Told {
     fn drop(&mut self) {
         self.0.0.store(true, Ordering::Release);
-        self.0.1.fire();
+        if !base::mutant!("sample-made-without-a-word") {
+            self.0.1.fire();
+        }
     }
 }
 

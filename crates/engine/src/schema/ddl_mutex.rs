@@ -1,6 +1,7 @@
 //! The DDL mutex: one definition change at a time; and what else definition changes share.
 
 use super::Table;
+use crate::table_lock::TableLockMode;
 use base::lock::Mutex;
 use base::{Event, Lsn};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -13,7 +14,10 @@ pub(crate) struct DdlState {
     /// The commit record of a change of definitions that sessions do not see yet; 0: none.
     unseen: AtomicU64,
     pub(crate) seen: Event,
+    /// Fired when the mutex is free, and when its holder begins to wait for tables.
     pub(crate) freed: Event,
+    /// The tables that its holder waits for in the midst of a change, by their locks' numbers, and how it wants them.
+    awaits: Mutex<Arc<[(u64, TableLockMode)]>>,
     table: OnceLock<Arc<Table>>,
     /// Next table id.
     pub(crate) next_table: AtomicU32,
@@ -29,7 +33,9 @@ impl DdlState {
 
     /// Sessions see what was committed.
     pub(crate) fn set_seen(&self) {
-        if self.unseen.swap(0, Ordering::AcqRel) != 0 {
+        if self.unseen.swap(0, Ordering::AcqRel) != 0
+            && !base::mutant!("definitions-seen-without-a-word")
+        {
             self.seen.fire();
         }
     }
@@ -38,6 +44,20 @@ impl DdlState {
     pub(crate) fn is_unseen(&self, commit: Lsn) -> bool {
         let unseen = self.unseen.load(Ordering::Acquire);
         unseen != 0 && unseen <= commit.0
+    }
+
+    /// Whoever has the mutex waits for tables in the midst of a change, until the result is dropped. Who uses one of them and waits for the mutex is
+    /// told.
+    pub(crate) fn awaits(&self, tables: Arc<[(u64, TableLockMode)]>) -> Awaiting<'_> {
+        *self.awaits.lock() = tables;
+        self.freed.fire();
+        Awaiting(self)
+    }
+
+    /// Whether it waits for one of these tables.
+    pub(crate) fn is_awaited(&self, used: impl Fn(u64, TableLockMode) -> bool) -> bool {
+        let awaited = self.awaits.lock().iter().any(|(n, mode)| used(*n, *mode));
+        awaited && !base::mutant!("user-in-the-way-of-a-change-not-told")
     }
 
     /// The table that holds the definitions.
@@ -64,6 +84,15 @@ impl DdlState {
 /// The DDL mutex, held by the one DDL statement that runs.
 pub(crate) struct DdlGuard<'a>(&'a DdlState);
 
+/// Whoever has the DDL mutex waits for tables, until this is dropped.
+pub(crate) struct Awaiting<'a>(&'a DdlState);
+
+impl Drop for Awaiting<'_> {
+    fn drop(&mut self) {
+        *self.0.awaits.lock() = Arc::default();
+    }
+}
+
 impl DdlState {
     pub(crate) fn try_lock(&self) -> Option<DdlGuard<'_>> {
         if base::mutant!("two-definition-changes-at-once") {
@@ -79,6 +108,8 @@ impl Drop for DdlGuard<'_> {
     fn drop(&mut self) {
         self.0.set_seen();
         self.0.busy.store(false, Ordering::Release);
-        self.0.freed.fire();
+        if !base::mutant!("ddl-mutex-freed-without-a-word") {
+            self.0.freed.fire();
+        }
     }
 }

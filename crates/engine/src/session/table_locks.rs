@@ -61,6 +61,11 @@ impl Wanted {
         }
     }
 
+    /// Its lock's number, and how it is wanted.
+    pub(crate) fn named(&self) -> (u64, TableLockMode) {
+        (self.lock.number(), self.mode)
+    }
+
     /// A view.
     pub(crate) fn view(view: &ObjectDef, mode: TableLockMode) -> Wanted {
         Wanted {
@@ -238,6 +243,10 @@ impl Session {
         let wanted = in_order(wanted.collect());
         let writes = wanted.iter().any(|w| w.mode == TableLockMode::Write);
         let mut patience = self.patience();
+        let engine = self.engine.clone();
+        let numbers = || wanted.iter().map(|w| w.lock.number()).collect();
+        let reads = self.holds.reads;
+        let _awaiting = reads.then(|| engine.global.awaits(self.owner, numbers()));
         loop {
             if writes {
                 self.begin_writing().await?;
@@ -284,7 +293,8 @@ impl Session {
     /// Only of sessions that [answer to locks of the server](Self::answer_to_server_locks).
     ///
     /// # Errors
-    /// 1223: it has that lock itself; 1205 after the session's timeout for tables, 1317 when killed.
+    /// 1223: it has that lock itself; 1205 after the session's timeout for tables, 1317 when killed; 1213: who has that lock waits for a table that
+    /// the transaction has written, which was rolled back.
     pub async fn begin_writing(&mut self) -> Result<(), SqlError> {
         if self.begin_writing_now() {
             return Ok(());
@@ -294,8 +304,28 @@ impl Session {
             return Err(conflicting_read_lock());
         }
         let writing = self.writing.as_ref();
-        let begun = || writing.is_none_or(Writing::begin);
-        self.wait_unless_killed(&global.changed, begun).await
+        let written = |n| {
+            let mut uses = self.uses.iter();
+            uses.any(|u| u.writes() && u.table.lock.number() == n)
+        };
+        let mut in_each_others_way = false;
+        let begun = || {
+            let begun = writing.is_none_or(Writing::begin);
+            in_each_others_way = !begun && global.is_awaited(written);
+            begun || in_each_others_way
+        };
+        self.wait_unless_killed(&global.changed, begun).await?;
+        match in_each_others_way {
+            true => self.give_way().await,
+            false => Ok(()),
+        }
+    }
+
+    /// The session waits for one who waits for it: it loses its transaction.
+    async fn give_way(&mut self) -> Result<(), SqlError> {
+        self.engine.counters.deadlocks.inc();
+        self.rollback().await?;
+        Err(SqlError::lock_deadlock())
     }
 
     /// As [`begin_writing`](Self::begin_writing), where it has to wait for nothing; false where it would have to.
@@ -345,7 +375,9 @@ impl Session {
         let mut patience = self.patience();
         loop {
             // A definition change that is under way is waited for while others go on.
-            let ddl = self.lock_ddl_mutex(&engine).await?;
+            let Some(ddl) = self.lock_ddl_mutex(&engine).await? else {
+                return self.give_way().await;
+            };
             let now = self.now_us();
             let until = now.saturating_add(PATIENCE_US).min(patience.until_us);
             let asked = self.wait_until(&global.changed, until, || global.ask());
@@ -394,7 +426,8 @@ impl Session {
     /// LOCK INSTANCE FOR BACKUP: nobody else changes a definition.
     ///
     /// # Errors
-    /// 1205 after the session's timeout for tables, 1317 when killed.
+    /// 1205 after the session's timeout for tables, 1317 when killed; 1213: a change under way waits for a table that the transaction uses, which was
+    /// rolled back.
     pub async fn lock_for_backup(&mut self) -> Result<(), SqlError> {
         if self.holds.backup {
             return Ok(());
@@ -402,7 +435,9 @@ impl Session {
         let engine = self.engine.clone();
         let global = &engine.global;
         loop {
-            let ddl = self.lock_ddl_mutex(&engine).await?;
+            let Some(ddl) = self.lock_ddl_mutex(&engine).await? else {
+                return self.give_way().await;
+            };
             if !global.has_claims() {
                 global.lock_for_backup(self.owner);
                 self.holds.backup = true;
@@ -418,7 +453,9 @@ impl Session {
     pub fn unlock_for_backup(&mut self) {
         if std::mem::take(&mut self.holds.backup) {
             self.engine.global.unlock_for_backup(self.owner);
-            self.engine.ddl.freed.fire();
+            if !base::mutant!("backup-ended-without-a-word") {
+                self.engine.ddl.freed.fire();
+            }
         }
     }
 
@@ -430,15 +467,28 @@ impl Session {
         self.unlock_for_backup();
     }
 
-    /// Waits for the DDL mutex.
-    async fn lock_ddl_mutex<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
+    /// Waits for the DDL mutex. `None`: whoever has it waits for a table that this session uses or has locked.
+    async fn lock_ddl_mutex<'e>(
+        &self,
+        engine: &'e Engine,
+    ) -> Result<Option<DdlGuard<'e>>, SqlError> {
         let mut guard = None;
+        let used = |n, mode| {
+            let read = mode == TableLockMode::Read;
+            let mut tables = self.uses.iter().filter(|u| !read || u.writes());
+            let mut views = self.views.iter().map(|u| u.view.lock().number());
+            let locked = self.holds.tables.iter();
+            let mut locked = locked.filter(|h| !read || h.mode() == TableLockMode::Write);
+            tables.any(|u| u.table.lock.number() == n)
+                || views.any(|u| u == n)
+                || locked.any(|h| h.lock().number() == n)
+        };
         self.wait_unless_killed(&engine.ddl.freed, || {
             guard = engine.ddl.try_lock();
-            guard.is_some()
+            guard.is_some() || engine.ddl.is_awaited(used)
         })
         .await?;
-        guard.ok_or_else(|| SqlError::internal("no DDL guard"))
+        Ok(guard)
     }
 
     /// What keeps the session from changing definitions now: its own read lock of the server is an error.

@@ -48,6 +48,8 @@ struct State {
     watching: u32,
     /// How many definition changes have [claims](super::claims).
     claims: i64,
+    /// Who has the read lock and waits for tables that nobody writes, by their locks' numbers.
+    awaits: Vec<(Owner, Arc<[u64]>)>,
 }
 
 impl State {
@@ -150,7 +152,9 @@ impl GlobalLock {
     /// Gives the read lock back.
     pub(crate) fn release(&self, owner: Owner) {
         self.change(|s| s.readers.retain(|o| *o != owner));
-        self.changed.fire();
+        if !base::mutant!("server-given-back-without-a-word") {
+            self.changed.fire();
+        }
     }
 
     /// Locks definitions for a backup. No definition changes now: who asks has the DDL mutex.
@@ -185,6 +189,21 @@ impl GlobalLock {
         }
     }
 
+    /// Who has the read lock waits for tables that nobody writes, until the result is dropped. Whoever has written one of them and waits for the
+    /// server is told.
+    pub(crate) fn awaits(&self, owner: Owner, tables: Arc<[u64]>) -> Awaiting<'_> {
+        self.lock().awaits.push((owner, tables));
+        self.changed.fire();
+        Awaiting { lock: self, owner }
+    }
+
+    /// Somebody who has the read lock waits for one of these tables.
+    pub(crate) fn is_awaited(&self, written: impl Fn(u64) -> bool) -> bool {
+        let s = self.lock();
+        let mut awaited = s.awaits.iter().flat_map(|(_, tables)| tables.iter());
+        awaited.any(|n| written(*n)) && !base::mutant!("writer-in-the-way-of-the-server-not-told")
+    }
+
     /// Begins a new era; gives the last of the older ones.
     pub(crate) fn watch(&self) -> u64 {
         self.change(|s| s.watching += 1);
@@ -203,6 +222,18 @@ impl GlobalLock {
     /// Ends the wait.
     pub(crate) fn unwatch(&self) {
         self.change(|s| s.watching -= 1);
+    }
+}
+
+/// Who has the read lock of the server waits for tables, until this is dropped.
+pub(crate) struct Awaiting<'g> {
+    lock: &'g GlobalLock,
+    owner: Owner,
+}
+
+impl Drop for Awaiting<'_> {
+    fn drop(&mut self) {
+        self.lock.lock().awaits.retain(|(o, _)| *o != self.owner);
     }
 }
 
@@ -252,7 +283,7 @@ impl Writing {
         let word = self.lock.word.load(Ordering::SeqCst);
         if word & (ASKED | WATCHED) != 0 {
             let older = since < self.lock.era.load(Ordering::SeqCst);
-            if word & ASKED != 0 || older {
+            if (word & ASKED != 0 || older) && !base::mutant!("writing-ended-without-a-word") {
                 self.lock.changed.fire();
             }
         }

@@ -251,7 +251,7 @@ impl TableLock {
         let gate = self.gate.load(Ordering::SeqCst);
         if gate & (ASKED | WATCHED) != 0 {
             let older = was.phase != u8::from(gate & PHASE != 0);
-            if gate & ASKED != 0 || older {
+            if (gate & ASKED != 0 || older) && !base::mutant!("table-left-without-a-word") {
                 self.changed.fire();
             }
         }
@@ -318,7 +318,7 @@ impl TableLock {
 
     /// Gives the lock to whoever asks, if nobody uses the table in a way that does not go with it.
     pub(crate) fn grant(&self, failed: FailedRollbacks) -> bool {
-        self.change(|s| {
+        let granted = self.change(|s| {
             let Some((owner, mode)) = s.asking else {
                 return false;
             };
@@ -339,13 +339,20 @@ impl TableLock {
             }
             s.asking = None;
             true
-        })
+        });
+        if granted && !base::mutant!("table-granted-without-a-word") {
+            // Others may have waited to ask.
+            self.changed.fire();
+        }
+        granted
     }
 
     /// Nobody asks any more.
     pub(crate) fn withdraw(&self) {
         self.change(|s| s.asking = None);
-        self.changed.fire();
+        if !base::mutant!("wish-withdrawn-without-a-word") {
+            self.changed.fire();
+        }
     }
 
     /// Who has locked it, and how.
@@ -368,7 +375,9 @@ impl TableLock {
             TableLockMode::Write => s.writer = None,
             TableLockMode::Change => s.changing = None,
         });
-        self.changed.fire();
+        if !base::mutant!("table-given-back-without-a-word") {
+            self.changed.fire();
+        }
     }
 
     /// Who has locked it for reading wants to change its definition next, or (`None`) does not any more.
@@ -410,7 +419,9 @@ impl TableLock {
 
     fn unclaim(&self, turn: u64) {
         self.change(|s| s.claims.retain(|c| c.turn != turn));
-        self.changed.fire();
+        if !base::mutant!("claim-given-up-without-a-word") {
+            self.changed.fire();
+        }
     }
 
     /// Nobody has it locked for writing any more, and somebody who comes before `owner` has to have one of these tables as well, by their locks' numbers.

@@ -289,6 +289,37 @@ fn locks_hold_among_threads() {
     assert!(lock.admits(true) && lock.users() == 0);
 }
 
+/// Counts how often somebody was woken.
+#[derive(Default)]
+struct Rings(std::sync::atomic::AtomicUsize);
+
+impl std::task::Wake for Rings {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Two want to lock a table for reading while it is written: the second, who waits until it may ask, is woken as soon as the first has it.
+#[test]
+fn who_waits_to_ask_is_woken_when_another_has_what_it_asked_for() {
+    let lock = TableLock::default();
+    let ask = |who| lock.ask(Owner(who), TableLockMode::Read, Claimed::First);
+    let writer = lock.announce(true);
+    assert_eq!((ask(1), ask(2)), (Asked::Yes, Asked::Later));
+    let rings = Arc::new(Rings::default());
+    let waker = std::task::Waker::from(rings.clone());
+    lock.changed.park(&std::task::Context::from_waker(&waker));
+    lock.leave(writer);
+    // It looks, and still is not the one who asks.
+    assert_eq!(ask(2), Asked::Later);
+    lock.changed.park(&std::task::Context::from_waker(&waker));
+    let before = rings.0.load(Ordering::SeqCst);
+    assert!(lock.grant(FailedRollbacks::Count));
+    assert_eq!(rings.0.load(Ordering::SeqCst), before + 1);
+    assert_eq!(ask(2), Asked::Yes);
+    assert!(lock.grant(FailedRollbacks::Count));
+}
+
 /// The read lock of the server is granted where nothing is being written, and stops what begins.
 #[test]
 fn the_server_is_locked_between_statements() {
