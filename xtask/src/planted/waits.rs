@@ -123,6 +123,12 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "woken::definitions::a_change_goes_on_when_the_server_is_given_back",
     ),
     (
+        "circle-of-named-locks-not-seen",
+        "sql",
+        "lib",
+        "session::tests::waits::who_would_wait_in_a_circle_of_named_locks_is_told",
+    ),
+    (
         "claim-given-up-without-a-word",
         "engine",
         "stress_waits",
@@ -163,6 +169,12 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "engine",
         "stress_waits",
         "woken::rows::who_is_killed_while_it_waits_for_a_row_hears_of_it",
+    ),
+    (
+        "named-lock-given-back-without-a-word",
+        "sql",
+        "lib",
+        "session::tests::waits::a_named_lock_goes_to_who_waits_for_it",
     ),
     (
         "next-timeout-not-armed",

@@ -12,7 +12,7 @@ use types::error::codes;
 use types::gtid::GtidSet;
 
 use super::Env;
-use super::named_locks::LOCK;
+use super::named_locks::{LOCK, Taken};
 use sql_expr::memory::Charge;
 use sql_expr::{Special, Val};
 
@@ -55,8 +55,16 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             if !charge.set(LOCK + 2 * name.len()) {
                 env.check()?;
             }
-            let take = || locks.acquire(&name, me, &mut charge);
+            let _waiting = locks.waiting(me);
+            let mut taken = Taken::No;
+            let take = || {
+                taken = locks.acquire(&name, (me, seconds > 0.0), &mut charge);
+                taken != Taken::No
+            };
             match wait(env, seconds, locks.released(), take).await {
+                Woken::Ready if taken == Taken::Circle => {
+                    return Err(SqlError::fixed(codes::ER_USER_LOCK_DEADLOCK));
+                }
                 Woken::Ready => Val::Int(1),
                 Woken::Late => Val::Int(0),
                 Woken::Killed => Val::Null,
