@@ -117,6 +117,18 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "who_waits_for_a_row_does_not_keep_its_page_in_memory",
     ),
     (
+        "accounts-changed-without-a-word",
+        "sql",
+        "lib",
+        "session::tests::waits::one_change_of_the_accounts_comes_after_the_other",
+    ),
+    (
+        "accounts-waited-for-with-tables-locked",
+        "sql",
+        "lib",
+        "session::tests::waits::who_has_locked_their_tables_does_not_wait_for_the_accounts",
+    ),
+    (
         "backup-ended-without-a-word",
         "engine",
         "stress_waits",
@@ -259,6 +271,12 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "engine",
         "stress_waits",
         "woken::rows::a_rows_lock_goes_from_one_to_the_next",
+    ),
+    (
+        "transactions-name-given-up-without-a-word",
+        "tidemill-server",
+        "gtids",
+        "next::a_second_session_waits_and_then_leaves_it_out",
     ),
     (
         "turn-passed-without-a-word",

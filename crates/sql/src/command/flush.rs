@@ -34,6 +34,11 @@ impl Session {
         if self.locked.is_some() && items.iter().any(locks) {
             return Err(active_locks());
         }
+        let accounts =
+            |i: &FlushItem| matches!(i, FlushItem::Other(word) if &**word == "PRIVILEGES");
+        if items.iter().any(accounts) {
+            self.check_no_tables_locked()?;
+        }
         self.implicit_commit().await?;
         for item in items {
             match item {

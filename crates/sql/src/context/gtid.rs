@@ -71,7 +71,9 @@ pub(crate) struct Ownership {
 impl Drop for Ownership {
     fn drop(&mut self) {
         self.of.owners.lock().remove(&self.gtid);
-        self.of.released.fire();
+        if !base::mutant!("transactions-name-given-up-without-a-word") {
+            self.of.released.fire();
+        }
     }
 }
 

@@ -37,6 +37,7 @@ mod table_locks;
 mod tablespaces;
 mod temporary;
 mod views;
+mod waits;
 mod wide;
 mod xa;
 
