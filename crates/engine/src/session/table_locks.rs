@@ -316,13 +316,13 @@ impl Session {
         };
         self.wait_unless_killed(&global.changed, begun).await?;
         match in_each_others_way {
-            true => self.give_way().await,
+            true => self.lose_transaction().await,
             false => Ok(()),
         }
     }
 
     /// The session waits for one who waits for it: it loses its transaction.
-    async fn give_way(&mut self) -> Result<(), SqlError> {
+    async fn lose_transaction(&mut self) -> Result<(), SqlError> {
         self.engine.counters.deadlocks.inc();
         self.rollback().await?;
         Err(SqlError::lock_deadlock())
@@ -376,7 +376,7 @@ impl Session {
         loop {
             // A definition change that is under way is waited for while others go on.
             let Some(ddl) = self.lock_ddl_mutex(&engine).await? else {
-                return self.give_way().await;
+                return self.lose_transaction().await;
             };
             let now = self.now_us();
             let until = now.saturating_add(PATIENCE_US).min(patience.until_us);
@@ -436,7 +436,7 @@ impl Session {
         let global = &engine.global;
         loop {
             let Some(ddl) = self.lock_ddl_mutex(&engine).await? else {
-                return self.give_way().await;
+                return self.lose_transaction().await;
             };
             if !global.has_claims() {
                 global.lock_for_backup(self.owner);

@@ -43,16 +43,17 @@ fn behind(mut c: Client, sql: &'static str) -> JoinHandle<(Client, Result<i64, u
 fn a_named_lock_goes_to_who_waits_for_it() {
     within("a named lock", || {
         let s = server();
-        for how in ["DO RELEASE_LOCK('a')", "DO RELEASE_ALL_LOCKS()", ""] {
+        for how in ["DO RELEASE_LOCK('a')", "DO RELEASE_ALL_LOCKS()", "its end"] {
             let mut owner = Client::in_test(&s);
             assert_eq!(owner.one("SELECT GET_LOCK('a', 0)"), "1");
             let waiting = behind(Client::in_test(&s), "SELECT GET_LOCK('a', -1)");
             match how {
-                "" => drop(owner),
+                "its end" => block_on(owner.session.close()),
                 sql => drop(owner.run(sql)),
             }
-            let (_, got) = waiting.join().expect("a thread");
+            let (next, got) = waiting.join().expect("a thread");
             assert_eq!(got, Ok(1), "{how}");
+            block_on(next.session.close());
         }
     });
 }
