@@ -25,6 +25,8 @@ pub struct File {
     sequence: i64,
     /// Whose transactions they are.
     pub sid: Sid,
+    /// The number in the name of transactions, where it is not where they stand in the file.
+    pub number: Option<u64>,
     /// Transactions have no GTIDs.
     pub anonymous: bool,
     /// What statements depend on; `None`: on all before them.
@@ -45,6 +47,7 @@ impl File {
             checksum: Checksum::Crc32,
             sequence: 0,
             sid: SID,
+            number: None,
             anonymous: false,
             clock: None,
             text: chars * 4,
@@ -100,7 +103,7 @@ impl File {
         let t = Transaction {
             gtid: (!self.anonymous).then_some(Gtid {
                 sid: self.sid,
-                number: self.sequence as u64,
+                number: self.number.unwrap_or(self.sequence as u64),
             }),
             statements: true,
             last_committed,

@@ -79,17 +79,11 @@ impl Applier<'_> {
 
     /// All before it is done, and nothing of it is.
     async fn wait_alone(&mut self) -> Result<(), Stopped> {
-        if self.lane.as_ref().is_some_and(|l| !l.wait_first()) {
-            return Err(Stopped::Asked);
-        }
         // Of what it is in nothing has been done: MariaDB's has begun with its GTID.
         if self.branch.is_some() || self.group.changed {
             return Err(wire::ProtocolError::Malformed.into());
         }
-        if self.session.in_transaction() {
-            self.session.rollback_applied().await?;
-        }
-        Ok(())
+        self.wait_first_without_locks().await
     }
 
     /// Writes to the place's row that this is being done, if it is not there; whether it was.

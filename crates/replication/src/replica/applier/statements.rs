@@ -283,16 +283,31 @@ impl Applier<'_> {
         }
     }
 
-    /// A table whose rows follow, as one transaction with them: CREATE TABLE .. SELECT, of MySQL from 8.0.21 on and of MariaDB.
-    async fn make(&mut self, first: &[Vec<u8>], query: &Query<'_>) -> Result<(), Stopped> {
-        // Whoever hands it out has seen to that, but where it is in a compressed transaction.
+    /// Ends the transaction, of which nothing is done, and waits until all before it is. Whoever hands it out has seen to that, but where it is in a
+    /// compressed transaction.
+    ///
+    /// In that order: the lock table does not know of this wait, and would not find that one before it waits, by way of another channel, for the
+    /// name that this transaction has locked.
+    pub(super) async fn wait_first_without_locks(&mut self) -> Result<(), Stopped> {
+        let locked = base::mutant!("name-locked-while-those-before-are-waited-for");
+        if self.session.in_transaction() && !locked {
+            self.session.rollback_applied().await?;
+        }
         if self.lane.as_ref().is_some_and(|l| !l.wait_first()) {
             return Err(Stopped::Asked);
         }
+        if self.session.in_transaction() {
+            self.session.rollback_applied().await?;
+        }
+        Ok(())
+    }
+
+    /// A table whose rows follow, as one transaction with them: CREATE TABLE .. SELECT, of MySQL from 8.0.21 on and of MariaDB.
+    async fn make(&mut self, first: &[Vec<u8>], query: &Query<'_>) -> Result<(), Stopped> {
         if self.session.has_changes() {
             return Err(wire::ProtocolError::Malformed.into());
         }
-        self.session.rollback_applied().await?;
+        self.wait_first_without_locks().await?;
         if !self.claim_name().await? {
             // Another channel has done it.
             self.group.skipped = true;
@@ -313,14 +328,8 @@ impl Applier<'_> {
     /// A statement that commits by itself. What is in front of it is not there twice, and comes before the definitions' sum is kept: after a crash between the two it does
     /// nothing, and the statement runs.
     async fn definition(&mut self, first: &[Vec<u8>], query: &Query<'_>) -> Result<(), Stopped> {
-        // Whoever hands it out has seen to that, but where it is in a compressed transaction.
-        if self.lane.as_ref().is_some_and(|l| !l.wait_first()) {
-            return Err(Stopped::Asked);
-        }
-        if self.session.in_transaction() {
-            // Its transaction has nothing yet but its beginning: what it has is written with the rows that follow.
-            self.session.rollback_applied().await?;
-        }
+        // Its transaction has nothing yet but its beginning: what it has is written with the rows that follow.
+        self.wait_first_without_locks().await?;
         if !self.claim_name().await? {
             // Another channel has done it.
             self.group.skipped = true;
