@@ -3,7 +3,7 @@
 //! cases, must pass without its bug and fail with it.
 
 use crate::planted::{
-    BACKUP, BINLOG, CASES, CLUSTER, MODELS, REPLICA, SIM, STATEMENTS, STRESS, WAITS,
+    BACKUP, BINLOG, CASES, CLUSTER, MODELS, REPLICA, SIM, STATEMENTS, STRESS, WAITS, WAITS_OUTSIDE,
 };
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
@@ -253,9 +253,10 @@ fn by_replica(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
 }
 
 fn by_waits(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
-    let programs: BTreeSet<_> = WAITS.iter().map(|w| (w.1, w.2)).collect();
+    let all: Vec<_> = WAITS.iter().chain(WAITS_OUTSIDE).collect();
+    let programs: BTreeSet<_> = all.iter().map(|w| (w.1, w.2)).collect();
     for (package, program) in programs {
-        let its = WAITS.iter().filter(|w| (w.1, w.2) == (package, program));
+        let its = all.iter().filter(|w| (w.1, w.2) == (package, program));
         let its: Vec<_> = its.map(|w| (w.0, w.3)).collect();
         let of: &[&str] = match program {
             "lib" => &["--package", package, "--lib"],

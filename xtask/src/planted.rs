@@ -2,8 +2,10 @@
 //! here hold the lists to the tree: every bug is in one of them, and every model has a bug that makes it fail.
 
 mod waits;
+mod waits_outside;
 
 pub use waits::WAITS;
+pub use waits_outside::WAITS_OUTSIDE;
 
 /// What the simulator must find.
 pub const SIM: &[&str] = &[
@@ -489,7 +491,7 @@ mod tests {
         let cases = CASES.iter().map(|c| c.0);
         let replica = REPLICA.iter().map(|r| r.0);
         let cluster = CLUSTER.iter().copied();
-        let waits = WAITS.iter().map(|w| w.0);
+        let waits = WAITS.iter().chain(WAITS_OUTSIDE).map(|w| w.0);
         let all = sim.chain(stress).chain(models).chain(cases).chain(replica);
         let all = all.chain(cluster).chain(waits);
         let listed: BTreeSet<String> = all.map(String::from).collect();

@@ -31,6 +31,8 @@ pub mod describe;
 pub mod dump;
 pub mod files;
 pub mod group;
+#[cfg(test)]
+mod in_time;
 pub mod json;
 pub mod payload;
 pub mod replica;

@@ -409,7 +409,9 @@ impl Waiting {
         if s.waiters.contains_key(&self.key) {
             let wakers = s.switch_off(now);
             drop(s);
-            wake(wakers);
+            if !base::mutant!("semi-sync-switched-off-without-a-word") {
+                wake(wakers);
+            }
         }
     }
 }
@@ -487,7 +489,9 @@ impl Member {
         s.counts.backwards += u64::from(back);
         let wakers = s.advance(now);
         drop(s);
-        wake(wakers);
+        if !base::mutant!("reply-without-a-word") {
+            wake(wakers);
+        }
     }
 }
 

@@ -205,7 +205,9 @@ async fn until_shown(log: &ServerLog, session: &Session) -> Option<Result<(), Sq
     let interrupt = session.interrupt();
     let mut shown = pin!(log.caught_up());
     poll_fn(|cx| {
-        interrupt.event.park(cx);
+        if !base::mutant!("dump-waits-without-its-kill") {
+            interrupt.event.park(cx);
+        }
         if interrupt.is_set() {
             return Poll::Ready(None);
         }
@@ -305,7 +307,9 @@ async fn wait_for_events(
             let mut more = pin!(more);
             let mut client = pin!(peer.packet(beat));
             let woken = poll_fn(|cx| {
-                interrupt.event.park(cx);
+                if !base::mutant!("dump-waits-without-its-kill") {
+                    interrupt.event.park(cx);
+                }
                 if interrupt.is_set() {
                     return Poll::Ready(Err(Woken::Gone));
                 }
@@ -344,3 +348,6 @@ fn put(writer: &mut PacketWriter, event: &[u8], acknowledged: bool) {
         writer.set_sequence(semi_sync::NEXT_SEQUENCE);
     }
 }
+
+#[cfg(test)]
+mod tests;

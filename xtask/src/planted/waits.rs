@@ -1,4 +1,5 @@
-//! Planted bugs by which somebody waits for ever: wake-ups that are lost, and circles of those who wait. docs/waits.md has the waits.
+//! Planted bugs by which somebody waits for ever: wake-ups that are lost, and circles of those who wait. docs/waits.md has the waits. These are
+//! of the storage, the engine and SQL; `waits_outside` has those of replication and the server.
 
 /// What makes somebody wait for ever: the bug, the crate and its test program (`lib`: the crate's own), and the test that fails with it.
 pub const WAITS: &[(&str, &str, &str, &str)] = &[
@@ -271,12 +272,6 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "engine",
         "stress_waits",
         "woken::rows::a_rows_lock_goes_from_one_to_the_next",
-    ),
-    (
-        "transactions-name-given-up-without-a-word",
-        "tidemill-server",
-        "gtids",
-        "next::a_second_session_waits_and_then_leaves_it_out",
     ),
     (
         "turn-passed-without-a-word",

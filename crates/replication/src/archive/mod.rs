@@ -102,7 +102,9 @@ pub struct Held {
 impl Drop for Held {
     fn drop(&mut self) {
         self.of.wishes.lock().held -= 1;
-        self.of.asked.fire();
+        if !base::mutant!("archive-let-go-without-a-word") {
+            self.of.asked.fire();
+        }
     }
 }
 
@@ -242,7 +244,9 @@ impl Archive {
                 first,
             }
         };
-        self.asked.fire();
+        if !base::mutant!("archive-asked-without-a-word") {
+            self.asked.fire();
+        }
         let answer = || asked.answer.lock().take();
         held.first = self.answered.wait_for(answer).await?;
         Ok(held)
@@ -251,7 +255,9 @@ impl Archive {
     /// Archives what is left, and ends the task.
     pub async fn end(&self) {
         self.wishes.lock().ending = true;
-        self.asked.fire();
+        if !base::mutant!("archive-told-to-end-without-a-word") {
+            self.asked.fire();
+        }
         let ended = || self.wishes.lock().ended.then_some(());
         self.answered.wait_for(ended).await;
     }
@@ -358,7 +364,9 @@ impl Follower {
                 Turn::Reset(asked) => {
                     let r = self.before_reset(asked.first);
                     *asked.answer.lock() = Some(r);
-                    self.archive.answered.fire();
+                    if !base::mutant!("archive-answers-without-a-word") {
+                        self.archive.answered.fire();
+                    }
                 }
                 Turn::End => break,
             }
@@ -382,7 +390,9 @@ impl Follower {
         for asked in left {
             *asked.answer.lock() = Some(Err("the server is being shut down".to_owned()));
         }
-        archive.answered.fire();
+        if !base::mutant!("archive-ended-without-a-word") {
+            archive.answered.fire();
+        }
     }
 
     fn is_stopped(&self) -> bool {
@@ -481,3 +491,5 @@ impl Follower {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waits;

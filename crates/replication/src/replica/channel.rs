@@ -49,8 +49,10 @@ fn fell(shared: &Shared, part: Part) {
         }
     }
     drop(s);
-    if part == Part::Applier {
-        shared.queue.await_stream(false);
+    match part {
+        // What it has put is to be applied, though nobody was told.
+        Part::Receiver => shared.queue.tell(),
+        Part::Applier => shared.queue.await_stream(false),
     }
     shared.ended.fire();
     shared.applied.fire();
@@ -142,6 +144,11 @@ impl Channel {
             }
             drop(s);
             self.shared.queue.await_stream(false);
+            // Somebody may have begun to wait for it meanwhile.
+            if !base::mutant!("applier-not-begun-without-a-word") {
+                self.shared.ended.fire();
+                self.shared.applied.fire();
+            }
             return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES));
         }
         Ok(true)

@@ -207,7 +207,9 @@ impl Crew {
             }
         }
         drop(c);
-        self.ring_all();
+        if !base::mutant!("crew-ended-without-a-word") {
+            self.ring_all();
+        }
     }
 
     /// A worker, or the leader, cannot go on. The first who says so is heard.
@@ -232,7 +234,9 @@ impl Crew {
     /// Nothing more is handed out: who has something finishes it, and what nobody has is left.
     pub fn close(&self) {
         self.lock().closed = true;
-        self.ring_all();
+        if !base::mutant!("crew-closed-without-a-word") {
+            self.ring_all();
+        }
     }
 
     /// Waits for the leader's bell, which rings where there may be what it wants.
@@ -246,7 +250,7 @@ impl Crew {
     fn wake_leader(&self, c: MutexGuard<'_, Inner>) {
         let wakes = c.may_wake_leader();
         drop(c);
-        if wakes {
+        if wakes && !base::mutant!("leader-not-rung-for") {
             self.leader.notify_all();
         }
     }
@@ -292,7 +296,9 @@ impl Crew {
     fn ring_for(&self, mut c: MutexGuard<'_, Inner>, number: u64) {
         let worker = c.call_for(number);
         drop(c);
-        self.ring(worker);
+        if !base::mutant!("worker-not-rung-for") {
+            self.ring(worker);
+        }
     }
 
     /// The leader is about to wait for more events of this transaction: a worker may be able to begin with what there is.
@@ -346,7 +352,9 @@ impl Crew {
                 continue;
             }
             let worker = c.call_for(number);
-            self.ring(worker);
+            if !base::mutant!("room-waited-for-without-a-word") {
+                self.ring(worker);
+            }
             c = self.wait_bell(c, Want::Room);
         }
         c.bytes += size;
@@ -392,7 +400,9 @@ impl Crew {
                 c.set(worker, Activity::Waits);
                 let other = c.call();
                 drop(c);
-                self.ring(other);
+                if !base::mutant!("processor-left-without-a-word") {
+                    self.ring(other);
+                }
             }
             false => c.set(worker, Activity::Active),
         }
@@ -406,7 +416,9 @@ impl Crew {
     ) -> MutexGuard<'c, Inner> {
         c.set(worker, Activity::Waits);
         let other = c.call();
-        self.ring(other);
+        if !base::mutant!("processor-left-at-a-bell-without-a-word") {
+            self.ring(other);
+        }
         c = self.bells[worker].wait(c);
         c.set(worker, Activity::Active);
         c
@@ -498,7 +510,8 @@ impl Crew {
         let mut c = self.lock();
         c.done = c.done.max(number);
         for worker in 0..c.seats.len() {
-            if c.seats[worker].waits_for.is_some() && c.may_begin(worker) {
+            let may = c.seats[worker].waits_for.is_some() && c.may_begin(worker);
+            if may && !base::mutant!("next-in-turn-not-rung-for") {
                 self.ring(Some(worker));
             }
         }

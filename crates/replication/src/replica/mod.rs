@@ -142,7 +142,9 @@ struct Turn(Arc<Changing>);
 impl Drop for Turn {
     fn drop(&mut self) {
         *self.0.busy.lock() = false;
-        self.0.free.fire();
+        if !base::mutant!("turn-of-a-statement-ended-without-a-word") {
+            self.0.free.fire();
+        }
     }
 }
 
@@ -340,3 +342,6 @@ impl Replica for ReplicaServer {
         all.iter().filter_map(|c| c.facts()).collect()
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -104,7 +104,9 @@ impl Queue {
         q.nudged = false;
         let stream = q.stream;
         drop(q);
-        self.changed.fire();
+        if !base::mutant!("stream-begun-without-a-word") {
+            self.changed.fire();
+        }
         stream
     }
 
@@ -132,14 +134,23 @@ impl Queue {
         self.changed.wait_for(known).await
     }
 
-    /// Nothing more of this stream will come: waits for another one, or until the receiver is to end.
-    pub async fn give_up(&self, stream: u64) {
+    /// Nothing more of this stream will come: waits for another one, or until the receiver is to end, or until nobody applies any more who could
+    /// begin another (`alone`), which is to be so before [`await_stream`](Self::await_stream) is said.
+    pub async fn give_up(&self, stream: u64, alone: impl Fn() -> bool) {
         {
             let mut q = self.inner.lock();
             q.given_up |= q.stream == stream;
         }
         self.changed.fire();
-        self.wait_other(stream).await;
+        let over = || {
+            let another = {
+                let q = self.inner.lock();
+                q.stream != stream || q.stop_putting
+            };
+            let left = !base::mutant!("given-up-stream-left-by-its-applier") && alone();
+            (another || left).then_some(())
+        };
+        self.changed.wait_for(over).await;
     }
 
     /// Waits for another stream (true), or until the receiver is to end.
@@ -197,7 +208,8 @@ impl Queue {
 
     /// Wakes whoever waits for what was put.
     pub fn tell(&self) {
-        if std::mem::take(&mut self.inner.lock().unheard) > 0 {
+        let unheard = std::mem::take(&mut self.inner.lock().unheard);
+        if unheard > 0 && !base::mutant!("queue-filled-without-a-word") {
             self.changed.fire();
         }
     }
@@ -225,10 +237,16 @@ impl Queue {
             Some(Taken::Event(event))
         };
         let taken = self.changed.wait_for(take).await;
-        if room {
+        if room && !base::mutant!("room-in-the-queue-without-a-word") {
             self.changed.fire();
         }
         taken
+    }
+
+    /// Events that nobody was told of.
+    #[cfg(test)]
+    pub fn unheard(&self) -> usize {
+        self.inner.lock().unheard
     }
 
     /// Whether there is none.
@@ -239,13 +257,17 @@ impl Queue {
     /// Whether whoever takes is to come back.
     pub fn stop_taking(&self, stop: bool) {
         self.inner.lock().stop_taking = stop;
-        self.changed.fire();
+        if !base::mutant!("applier-stopped-without-a-word") {
+            self.changed.fire();
+        }
     }
 
     /// Whoever takes events comes back once without one.
     pub fn nudge(&self) {
         self.inner.lock().nudged = true;
-        self.changed.fire();
+        if !base::mutant!("applier-nudged-without-a-word") {
+            self.changed.fire();
+        }
     }
 
     /// Whether it is.
@@ -256,7 +278,9 @@ impl Queue {
     /// Whether whoever puts is to come back.
     pub fn stop_putting(&self, stop: bool) {
         self.inner.lock().stop_putting = stop;
-        self.changed.fire();
+        if !base::mutant!("receiver-stopped-without-a-word") {
+            self.changed.fire();
+        }
     }
 
     /// Whether it is.
@@ -285,3 +309,6 @@ impl Queue {
         .await
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -382,7 +382,7 @@ impl Logs {
 }
 
 /// The beginning of a transaction that never comes.
-fn behind_the_end() -> (Header, Vec<u8>) {
+pub(super) fn behind_the_end() -> (Header, Vec<u8>) {
     let mut body = Vec::new();
     let none = Transaction {
         gtid: None,
@@ -405,6 +405,17 @@ fn behind_the_end() -> (Header, Vec<u8>) {
         flags: 0,
     };
     (header, body)
+}
+
+/// Where the reader of the files dies, the applier is to end: nobody would tell it that nothing more comes.
+struct Died<'s>(&'s Shared);
+
+impl Drop for Died<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() && !base::mutant!("reader-of-the-files-died-without-a-word") {
+            self.0.queue.stop_taking(true);
+        }
+    }
 }
 
 enum Fed {
@@ -465,6 +476,7 @@ pub async fn replay(
     let feeder = {
         let shared = Arc::clone(&shared);
         std::thread::spawn(move || {
+            let _died = Died(&shared);
             loop {
                 let Some((stream, place)) = block_on(shared.queue.start()) else {
                     return Ok(());

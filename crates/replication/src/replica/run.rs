@@ -42,8 +42,10 @@ pub(super) async fn run(shared: &Shared) {
     s.delayed_until = None;
     drop(s);
     shared.queue.await_stream(false);
-    shared.ended.fire();
-    shared.applied.fire();
+    if !base::mutant!("applier-ended-without-a-word") {
+        shared.ended.fire();
+        shared.applied.fire();
+    }
 }
 
 async fn run_to_end(shared: &Shared) -> Result<(), SqlError> {
@@ -82,6 +84,8 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
             s.begin_workers(workers);
             s.coordinated = workers > 1;
         }
+        // What is kept may be further than what was said of it, and its numbers begin anew.
+        shared.applied.fire();
         shared.begin_stream(place.clone());
         let (outcome, applied) = match workers {
             1 => alone(shared, place).await?,

@@ -67,7 +67,7 @@ impl Settler {
         s.waiting.push(recorded);
         let first = s.waiting.len() == 1;
         drop(s);
-        if first {
+        if first && !base::mutant!("commit-handed-over-without-a-word") {
             self.more.notify_all();
         }
     }
@@ -75,7 +75,9 @@ impl Settler {
     /// No more will come.
     pub fn close(&self) {
         self.inner.lock().closed = true;
-        self.more.notify_all();
+        if !base::mutant!("settler-closed-without-a-word") {
+            self.more.notify_all();
+        }
     }
 
     /// Settles what comes, until no more will.
@@ -96,7 +98,9 @@ impl Settler {
             if batch.is_empty() {
                 return Ok(());
             }
-            self.room.notify_all();
+            if !base::mutant!("room-at-the-settler-without-a-word") {
+                self.room.notify_all();
+            }
             block_on(settle_all(shared, batch))?;
             // It ends by itself: whoever closes the settler waits no longer than this.
             block_on(let_come(shared));
@@ -110,7 +114,9 @@ struct Gone<'s>(&'s Settler);
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
         self.0.inner.lock().gone = true;
-        self.0.room.notify_all();
+        if !base::mutant!("settler-gone-without-a-word") {
+            self.0.room.notify_all();
+        }
     }
 }
 
@@ -143,4 +149,84 @@ async fn settle_all(shared: &Shared, batch: Vec<Recorded>) -> Result<(), SqlErro
         shared.acknowledge(&end).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::in_time::{in_time, until};
+    use crate::replica::tests::{of_a_server, server};
+    use base::perturb::perturbed;
+    use base::seed::nth;
+    use sql::Session;
+    use std::sync::Arc;
+    use std::thread;
+
+    /// A commit of nothing, by this session.
+    fn recorded(s: &mut Session, number: u64) -> Recorded {
+        s.begin_applied();
+        let committing = block_on(s.commit_applied_in_memory());
+        Recorded {
+            committing: committing.expect("a commit"),
+            number,
+            place: Place::start(),
+            began: 0,
+        }
+    }
+
+    #[test]
+    fn workers_and_the_settler_are_told_of_each_other() {
+        const EACH: u64 = 3 * MOST as u64;
+        let (shared, settler) = (of_a_server(&server()), Arc::new(Settler::default()));
+        in_time(move || {
+            let settles = thread::spawn({
+                let (shared, settler) = (Arc::clone(&shared), Arc::clone(&settler));
+                move || perturbed(nth("a settler", 0), || settler.run(&shared))
+            });
+            let workers = [1, 2].map(|n| {
+                let (shared, settler) = (Arc::clone(&shared), Arc::clone(&settler));
+                thread::spawn(move || {
+                    let id = shared.instance.next_connection_id();
+                    let mut s = Session::of_the_applier(&shared.instance, id);
+                    for number in 1..=EACH {
+                        settler.hand_over(recorded(&mut s, 2 * number - n % 2));
+                    }
+                    block_on(s.close());
+                })
+            });
+            for w in workers {
+                w.join().expect("no panic");
+            }
+            let all = || shared.state().applied_number == 2 * EACH;
+            until("what was handed over is settled", all);
+            // Mostly long enough that it sleeps.
+            thread::sleep(std::time::Duration::from_millis(20));
+            settler.close();
+            let ended = settles.join().expect("no panic");
+            assert_eq!(ended.map_err(|e| e.code), Ok(()));
+        });
+    }
+
+    /// The last commits of a settler that has fallen: nobody waits for room.
+    #[test]
+    fn nobody_waits_for_a_settler_that_is_gone() {
+        let (shared, settler) = (of_a_server(&server()), Arc::new(Settler::default()));
+        let gone = Gone(&settler);
+        let worker = {
+            let settler = Arc::clone(&settler);
+            thread::spawn(move || {
+                let id = shared.instance.next_connection_id();
+                let mut s = Session::of_the_applier(&shared.instance, id);
+                for number in 1..=MOST as u64 + 1 {
+                    settler.hand_over(recorded(&mut s, number));
+                }
+                block_on(s.close());
+            })
+        };
+        until("it is full", || settler.inner.lock().waiting.len() == MOST);
+        // Mostly long enough that the next one sleeps.
+        thread::sleep(std::time::Duration::from_millis(20));
+        drop(gone);
+        in_time(move || worker.join()).expect("no panic");
+    }
 }

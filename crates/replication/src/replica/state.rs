@@ -281,7 +281,9 @@ impl Shared {
             }
         }
         drop(s);
-        self.applied.fire();
+        if !base::mutant!("applied-without-a-word") {
+            self.applied.fire();
+        }
     }
 
     /// All before `end` is applied: the source is told, if it has asked, once that is durable.
@@ -295,6 +297,20 @@ impl Shared {
         }
         self.acknowledgements.durable(end);
         Ok(())
+    }
+
+    /// The receiver cannot go on with this stream: another one begins where all is applied. An applier that runs begins it; where it ends meanwhile,
+    /// nobody but the receiver is left to do so.
+    pub async fn leave_stream(&self, stream: u64) {
+        if self.stands_at().is_none() {
+            let alone = || self.stands_at().is_some();
+            self.queue.give_up(stream, alone).await;
+        }
+        if let Some(place) = self.stands_at()
+            && self.queue.stream() == stream
+        {
+            self.begin_stream(place);
+        }
     }
 
     /// Asks for another stream of events, from where the applier stands.

@@ -201,6 +201,21 @@ fn a_time_out_switches_it_off_and_replicas_that_have_caught_up_on_again() {
     );
 }
 
+/// It is switched off for all, and not for each once its own time is over.
+#[test]
+fn who_waits_is_woken_when_the_time_of_another_is_over() {
+    let b = Bench::new(1, true);
+    let _replica = b.replica("a");
+    let mut first = b.wait(100).unwrap();
+    b.clock.advance(5 * SECOND);
+    let mut second = b.wait(200).unwrap();
+    b.clock.advance(5 * SECOND);
+    assert_eq!((first.woken(), second.woken()), (1, 0));
+    assert!(first.is_over());
+    assert_eq!(second.woken(), 1);
+    assert!(second.is_over());
+}
+
 #[test]
 fn without_replicas_it_waits_or_not_as_is_set() {
     let b = Bench::new(1, false);

@@ -153,6 +153,9 @@ impl Feed {
         if std::ptr::eq(event, &self.moved) {
             self.begun.fetch_add(1, Ordering::SeqCst);
         }
+        if base::mutant!("files-waited-for-without-a-word") {
+            return event.wait_for(ready).await;
+        }
         event.wait_and_tell(&self.wanted, ready).await
     }
 
@@ -170,6 +173,11 @@ impl Feed {
     /// Whether a dump waits; likewise.
     pub(super) fn is_wanted_by_dumps(&self, cx: &Context<'_>) -> bool {
         self.wanted.park(cx);
+        self.moved_for_dumps.has_waiters()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn dumps_wait(&self) -> bool {
         self.moved_for_dumps.has_waiters()
     }
 
@@ -206,8 +214,12 @@ impl Feed {
 
     /// Wakes all who wait, to look again at what is theirs.
     pub fn wake(&self) {
-        self.moved.fire();
-        self.moved_for_dumps.fire();
+        if !base::mutant!("files-shown-without-a-word") {
+            self.moved.fire();
+        }
+        if !base::mutant!("files-shown-to-dumps-without-a-word") {
+            self.moved_for_dumps.fire();
+        }
     }
 
     /// Shows what the store has by now, of which the last transaction ends at `ends`. `all`: more than the last file's end may have changed.

@@ -236,4 +236,4 @@ impl BinaryLog {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

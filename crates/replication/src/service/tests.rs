@@ -4,6 +4,7 @@ use super::feed::View;
 use super::worker::{REST, REST_OF_DUMPS};
 use super::*;
 use crate::derive::tests::{end, group, settings};
+use crate::in_time::{in_time, until};
 use crate::source::{Group, Items, Next, NextPart, PartReader, ReadParts};
 use base::lock::Mutex;
 use base::mem::{ManualClock, MemDisk, environment};
@@ -34,7 +35,7 @@ impl PartReader for Left {
 
 /// Groups that a test puts in.
 #[derive(Default)]
-struct Log {
+pub(crate) struct Log {
     /// They come in parts of so many bytes.
     part: Option<usize>,
     groups: Mutex<Vec<Group>>,
@@ -46,7 +47,7 @@ struct Log {
 
 impl Log {
     /// A transaction commits.
-    fn commit(&self, body: &[u8]) -> Lsn {
+    pub(crate) fn commit(&self, body: &[u8]) -> Lsn {
         let mut end_of_log = self.end.lock();
         *end_of_log += 10;
         let commit = Lsn(*end_of_log);
@@ -75,7 +76,7 @@ impl Log {
         Lsn(*end_of_log)
     }
 
-    fn close(&self) {
+    pub(crate) fn close(&self) {
         *self.closed.lock() = true;
         self.event.fire();
     }
@@ -123,7 +124,7 @@ fn start(disk: &Arc<MemDisk>, log: &Arc<Log>) -> Arc<BinaryLog> {
     start_in(&environment(disk.clone()), log)
 }
 
-fn start_in(environment: &Environment, log: &Arc<Log>) -> Arc<BinaryLog> {
+pub(crate) fn start_in(environment: &Environment, log: &Arc<Log>) -> Arc<BinaryLog> {
     let options = OpenLog {
         names: Names::new(Path::new("/d"), "binlog", "").unwrap(),
         settings: settings(),
@@ -166,6 +167,11 @@ fn what_was_committed_is_shown_and_waited_for() {
     assert_eq!(block_on(binary_log.wait_end()), Health::Ended);
     // Who comes too late is told so.
     assert!(block_on(binary_log.wait_read(Lsn(u64::MAX))).is_err());
+    in_time(move || {
+        // The answers to those who were there before come behind it.
+        until("it answers", || binary_log.wishes.is_over());
+        assert!(block_on(binary_log.rotate(lsn)).is_err());
+    });
 }
 
 #[test]

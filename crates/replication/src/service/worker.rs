@@ -58,10 +58,18 @@ pub(super) struct Asked {
     answer: Mutex<Option<Result<(), String>>>,
 }
 
+/// Those that wait.
+#[derive(Default)]
+struct Waiting {
+    queue: VecDeque<Arc<Asked>>,
+    /// Why none is granted any more.
+    over: Option<String>,
+}
+
 /// The wishes of statements.
 #[derive(Default)]
 pub(super) struct Wishes {
-    queue: Mutex<VecDeque<Arc<Asked>>>,
+    waiting: Mutex<Waiting>,
     asked: Event,
     answered: Event,
     /// How many there were.
@@ -76,9 +84,7 @@ impl Wishes {
             behind,
             answer: Mutex::new(None),
         });
-        self.queue.lock().push_back(asked.clone());
-        self.count.fetch_add(1, Ordering::SeqCst);
-        self.asked.fire();
+        self.put(asked.clone())?;
         self.answered.wait_for(|| asked.answer.lock().take()).await
     }
 
@@ -89,16 +95,48 @@ impl Wishes {
             behind: Lsn::NONE,
             answer: Mutex::new(None),
         };
-        self.queue.lock().push_back(Arc::new(asked));
+        // Where none is granted any more, there is nothing left for which it would matter.
+        let _over = self.put(Arc::new(asked));
+    }
+
+    /// Puts it behind the others; why not, where none is granted any more.
+    fn put(&self, asked: Arc<Asked>) -> Result<(), String> {
+        {
+            let mut w = self.waiting.lock();
+            match &w.over {
+                Some(why) if !base::mutant!("wish-behind-the-end-kept") => return Err(why.clone()),
+                _ => w.queue.push_back(asked),
+            }
+        }
         self.count.fetch_add(1, Ordering::SeqCst);
-        self.asked.fire();
+        if !base::mutant!("wish-without-a-word") {
+            self.asked.fire();
+        }
+        Ok(())
     }
 
     fn next(&self, position: Lsn) -> Option<Arc<Asked>> {
-        let mut queue = self.queue.lock();
-        match queue.front() {
-            Some(first) if first.behind <= position => queue.pop_front(),
+        let mut w = self.waiting.lock();
+        match w.queue.front() {
+            Some(first) if first.behind <= position => w.queue.pop_front(),
             _ => None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_over(&self) -> bool {
+        self.waiting.lock().over.is_some()
+    }
+
+    /// None is granted any more: who waits is told so, and who asks from now on.
+    fn end(&self, why: &str) {
+        let left = {
+            let mut w = self.waiting.lock();
+            w.over = Some(why.to_owned());
+            std::mem::take(&mut w.queue)
+        };
+        for asked in left {
+            self.answer(&asked, Err(why.to_owned()));
         }
     }
 
@@ -108,12 +146,14 @@ impl Wishes {
 
     fn are_there(&self, cx: &Context<'_>) -> bool {
         self.asked.park(cx);
-        !self.queue.lock().is_empty()
+        !self.waiting.lock().queue.is_empty()
     }
 
     fn answer(&self, asked: &Asked, r: Result<(), String>) {
         *asked.answer.lock() = Some(r);
-        self.answered.fire();
+        if !base::mutant!("wish-granted-without-a-word") {
+            self.answered.fire();
+        }
     }
 }
 
@@ -172,9 +212,7 @@ impl<S: GroupSource> Worker<S> {
         drop((store, source, expire));
         feed.set_health(health);
         // Who asks too late is answered too.
-        while let Some(asked) = wishes.next(Lsn::MAX) {
-            wishes.answer(&asked, Err(why.clone()));
-        }
+        wishes.end(&why);
     }
 
     async fn work(&mut self) -> Result<(), String> {

@@ -1,11 +1,16 @@
 //! Leader and workers, without anything that is applied.
 
 use super::*;
+use crate::in_time::in_time;
 use crate::replica::place::Place;
 use crate::replica::schedule::Slot;
+use base::SplitMix64;
+use base::perturb::perturbed;
+use base::seed::nth;
 use sql::context::replica::LogPlace;
 use std::sync::mpsc::channel;
 use std::thread;
+use std::time::Duration;
 use wire::binlog::header::Header;
 
 fn event() -> Queued {
@@ -98,10 +103,15 @@ fn no_more_compute_than_there_are_processors() {
         while crew.lock().seats[1].activity != Activity::Idle {
             thread::yield_now();
         }
+        // It sleeps by then, mostly.
+        thread::sleep(Duration::from_millis(20));
         assert!(hear.try_recv().is_err(), "there is one processor");
         // The first waits for something: it is the next one's.
         crew.waits(0, true);
-        assert_eq!(hear.recv(), Ok(Some(2)));
+        let heard = hear.recv_timeout(Duration::from_secs(30));
+        // It is to end, whatever has come.
+        crew.close();
+        assert_eq!(heard, Ok(Some(2)));
     });
     crew.waits(0, false);
     // More than there are to be; who has finished takes nothing until there is room.
@@ -179,4 +189,127 @@ fn a_transaction_is_tried_again_unless_it_is_too_large_to_be_kept() {
     assert!(matches!(crew.next(0), Next::Abandoned));
     crew.clear(0);
     assert_eq!(crew.lock().bytes, 0);
+}
+
+/// A worker who waits for something now and then, and tries some transactions twice.
+fn works(crew: &Crew, worker: usize, rng: &mut SplitMix64) -> Option<()> {
+    while let Some(job) = crew.take_job(worker) {
+        let number = job.slot.number;
+        let mut after = job.slot.after;
+        let mut again = rng.below(4) == 0;
+        loop {
+            crew.wait_for(worker, after).then_some(())?;
+            loop {
+                match crew.next(worker) {
+                    Next::Event(_) if rng.below(4) == 0 => {
+                        crew.waits(worker, true);
+                        thread::yield_now();
+                        crew.waits(worker, false);
+                    }
+                    Next::Event(_) => {}
+                    Next::End | Next::Abandoned => break,
+                    Next::Ended => return None,
+                }
+            }
+            if !std::mem::take(&mut again) || !crew.rewind(worker) {
+                break;
+            }
+            after = number - 1;
+        }
+        crew.wait_for(worker, number - 1).then_some(())?;
+        crew.passed(number);
+        crew.clear(worker);
+    }
+    Some(())
+}
+
+/// Hands out transactions in parts; there is room for two events.
+fn leads(crew: &Crew, most: u64, rng: &mut SplitMix64) -> Option<()> {
+    for number in 1..=most {
+        crew.wait_free().then_some(())?;
+        let after = match rng.below(2) {
+            0 => 0,
+            _ => number - 1,
+        };
+        crew.hand(Job {
+            slot: Slot { number, after },
+            ..job(number)
+        });
+        let events = 1 + rng.below(4);
+        for n in 1..=events {
+            let last = n == events;
+            if last && rng.below(8) == 0 {
+                crew.abandon(number);
+                break;
+            }
+            crew.put(number, event(), last).then_some(())?;
+            if !last && rng.below(3) == 0 {
+                crew.tell(number);
+            }
+        }
+        match rng.below(16) {
+            0 => crew.wait_done(number).then_some(())?,
+            1 => crew.wait_idle().then_some(())?,
+            _ => {}
+        }
+    }
+    crew.wait_idle().then_some(())
+}
+
+#[test]
+fn nobody_sleeps_on_wherever_they_are_held_up() {
+    const MOST: u64 = 150;
+    for round in 0..6u64 {
+        in_time(move || {
+            let crew = Crew::new(4, 1 + round as usize % 3, 600);
+            let seed = |who: usize| nth("a crew", round * 8 + who as u64);
+            thread::scope(|scope| {
+                for w in 0..4 {
+                    let crew = &crew;
+                    scope.spawn(move || {
+                        let mut rng = SplitMix64::new(seed(w));
+                        perturbed(seed(w), || works(crew, w, &mut rng))
+                    });
+                }
+                let mut rng = SplitMix64::new(seed(5));
+                let led = perturbed(seed(5), || leads(&crew, MOST, &mut rng));
+                assert_eq!(led, Some(()));
+                crew.close();
+            });
+            assert_eq!((crew.done(), crew.lock().bytes), (MOST, 0));
+        });
+    }
+}
+
+/// Those who wait for events, for their turn, for something to do, and the leader.
+#[test]
+fn when_all_end_all_come_back() {
+    in_time(|| {
+        let crew = Crew::new(4, 4, 1 << 20);
+        hand_whole(&crew, [1]);
+        crew.hand(job(2));
+        assert!(crew.put(2, event(), false));
+        assert!(crew.take_job(0).is_some());
+        crew.tell(2);
+        assert!(crew.take_job(1).is_some());
+        thread::scope(|scope| {
+            let crew = &crew;
+            let waits = [
+                scope.spawn(|| {
+                    while let Next::Event(_) = crew.next(1) {}
+                    true
+                }),
+                scope.spawn(|| !crew.wait_for(0, 5)),
+                scope.spawn(|| crew.take_job(2).is_none()),
+                scope.spawn(|| crew.take_job(3).is_none()),
+                scope.spawn(|| !crew.wait_done(1)),
+            ];
+            // Long enough that they sleep, mostly.
+            thread::sleep(Duration::from_millis(20));
+            crew.end();
+            for waiting in waits {
+                assert!(waiting.join().expect("no panic"));
+            }
+        });
+    });
 }
