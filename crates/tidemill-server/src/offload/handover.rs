@@ -87,7 +87,9 @@ impl Handover {
                 s.at = at;
                 s.woken = true;
                 s.home = Some(loop_waker.clone());
-                if let Some(thread) = &s.thread {
+                if let Some(thread) = &s.thread
+                    && !base::mutant!("task-away-not-woken-by-its-loop")
+                {
                     thread.unpark();
                 }
                 Received::Away
@@ -184,7 +186,9 @@ impl Handover {
         };
         drop(s);
         drop(lost);
-        if let Some(home) = home {
+        if let Some(home) = home
+            && !base::mutant!("task-back-without-a-word")
+        {
             home.wake();
         }
     }
@@ -203,7 +207,9 @@ impl Wake for Handover {
             _ => (None, s.home.clone()),
         };
         drop(s);
-        if let Some(thread) = thread {
+        if let Some(thread) = thread
+            && !base::mutant!("task-away-not-woken")
+        {
             thread.unpark();
         }
         if let Some(home) = home {

@@ -173,7 +173,9 @@ impl WorkThreads {
         let at_work = s.at_work.clone();
         drop(s);
         for handover in at_work {
-            std::task::Wake::wake(handover);
+            if !base::mutant!("work-closed-without-a-word") {
+                std::task::Wake::wake(handover);
+            }
         }
         let until = Instant::now() + at_most;
         let mut s = self.0.state();

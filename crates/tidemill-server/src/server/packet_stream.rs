@@ -149,7 +149,9 @@ impl PacketStream {
             Poll::Ready(Ok(n)) => return Poll::Ready(Ok(n)),
             Poll::Pending => {}
         }
-        self.output.ending.park(cx);
+        if !base::mutant!("client-waited-for-without-its-end") {
+            self.output.ending.park(cx);
+        }
         if self.output.ending.is_stopping() {
             return Poll::Ready(Err(Gone::Ended));
         }
@@ -363,7 +365,9 @@ impl Output {
         if sent.is_ready() {
             return sent;
         }
-        self.ending.park(cx);
+        if !base::mutant!("answer-sent-without-its-kill") {
+            self.ending.park(cx);
+        }
         if self.ending.is_killed() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
@@ -389,4 +393,60 @@ fn poll_alarm(
         sleep.as_mut().reset(deadline);
     }
     Poll::Pending
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::registry::Registry;
+    use super::super::registry::tests::interrupt;
+    use super::super::socket::Incoming;
+    use super::*;
+    use std::os::unix::net::UnixStream;
+
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// A client that says nothing and takes nothing; what ends it is said a moment later. Whether that ends the wait at once, and not with the time.
+    fn ends(kill: bool) -> bool {
+        let begun = Instant::now();
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build().expect("a runtime");
+        let registry = Arc::new(Registry::default());
+        let slot = registry.enter(1, 9).expect("a slot");
+        slot.ending.join(interrupt());
+        let (near, _far) = UnixStream::pair().expect("sockets");
+        near.set_nonblocking(true).expect("a setting");
+        let ending = Arc::clone(&slot.ending);
+        runtime.block_on(async move {
+            let socket = Incoming::Unix(near).attach().expect("a socket");
+            let mut packets = PacketStream::new(Stream::new(socket), 1 << 20, ending);
+            let teller = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(50));
+                match kill {
+                    true => registry.kill(),
+                    false => registry.stop(),
+                }
+            });
+            let ended = match kill {
+                true => {
+                    packets.output.writer.begin();
+                    packets.output.writer.buf().resize(4 << 20, 0);
+                    packets.output.writer.end();
+                    let sent = tokio::time::timeout(PATIENCE, packets.flush()).await;
+                    sent.is_ok_and(|sent| sent.is_err())
+                }
+                false => {
+                    let gone = tokio::time::timeout(PATIENCE, packets.packet(2 * PATIENCE)).await;
+                    gone.is_ok_and(|gone| matches!(gone, Err(Gone::Ended)))
+                }
+            };
+            teller.join().expect("no panic");
+            ended && begun.elapsed() < PATIENCE
+        })
+    }
+
+    #[test]
+    fn a_wait_for_a_client_ends_with_the_server_and_by_kill() {
+        assert!(ends(false), "it waits for a packet");
+        assert!(ends(true), "it waits for the client to take its answer");
+    }
 }

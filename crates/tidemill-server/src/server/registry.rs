@@ -62,6 +62,9 @@ impl Ending {
 
     fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
+        if base::mutant!("connection-told-to-end-without-a-word") {
+            return;
+        }
         self.event.fire();
         if let Some(interrupt) = self.interrupt.get() {
             interrupt.event.fire();
@@ -242,7 +245,9 @@ impl ConnectionSlot {
         let user = (Arc::clone(&self.ending), counted);
         open.users.insert(self.id, user);
         drop(open);
-        self.registry.left.fire();
+        if !base::mutant!("login-without-a-word") {
+            self.registry.left.fire();
+        }
         true
     }
 }
@@ -255,14 +260,35 @@ impl Drop for ConnectionSlot {
             open.counted -= usize::from(counted == Counted::User);
         }
         drop(open);
-        self.registry.emptied.fire();
+        if !base::mutant!("last-connection-gone-without-a-word") {
+            self.registry.emptied.fire();
+        }
         self.registry.left.fire();
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use base::mem::{MemDisk, environment};
+    use engine::{Engine, EngineOptions, PagerOptions};
+
+    /// That of a session which is kept for the time of the test.
+    pub(in crate::server) fn interrupt() -> Arc<Interrupt> {
+        let environment = environment(Arc::new(MemDisk::default()));
+        let options = EngineOptions {
+            pager: PagerOptions {
+                pool_bytes: 16 << 20,
+                log_capacity_bytes: 64 << 20,
+                log_buffer_bytes: 4 << 20,
+                ..PagerOptions::default()
+            },
+            ..EngineOptions::default()
+        };
+        let engine = Engine::open(environment, std::path::Path::new("/data"), options);
+        let engine = base::block_on(engine).expect("an engine");
+        engine.session().interrupt()
+    }
 
     #[test]
     fn slots_are_limited_and_given_back() {
@@ -276,12 +302,57 @@ mod tests {
         registry.stop();
         assert!(second.ending.is_stopping() && !second.ending.is_killed());
         assert!(registry.enter(4, 9).is_none());
+        let (tell, told) = std::sync::mpsc::channel();
         let waiting = std::thread::spawn({
             let registry = Arc::clone(&registry);
-            move || base::block_on(registry.empty())
+            move || {
+                base::block_on(registry.empty());
+                let _late = tell.send(());
+            }
         });
+        while !registry.emptied.has_waiters() {
+            std::thread::yield_now();
+        }
         drop((second, third));
-        waiting.join().expect("the last one wakes it");
+        let told = told.recv_timeout(Duration::from_secs(20));
+        assert!(told.is_ok(), "the last one wakes it");
+        waiting.join().expect("no panic");
+    }
+
+    /// Before there is a session and with one.
+    #[test]
+    fn who_waits_for_its_client_hears_that_it_is_to_end() {
+        for session in [false, true] {
+            let registry = Arc::new(Registry::default());
+            let slot = registry.enter(1, 9).expect("a slot");
+            let interrupt = interrupt();
+            if session {
+                slot.ending.join(Arc::clone(&interrupt));
+            }
+            let ending = Arc::clone(&slot.ending);
+            let (tell, told) = std::sync::mpsc::channel();
+            let waiting = std::thread::spawn(move || {
+                base::block_on(poll_fn(|cx| {
+                    ending.park(cx);
+                    match ending.is_stopping() {
+                        true => Poll::Ready(()),
+                        false => Poll::Pending,
+                    }
+                }));
+                let _late = tell.send(());
+            });
+            let parked = || match session {
+                true => interrupt.event.has_waiters(),
+                false => slot.ending.event.has_waiters(),
+            };
+            while !parked() {
+                std::thread::yield_now();
+            }
+            registry.stop();
+            let heard = told.recv_timeout(Duration::from_secs(20));
+            assert!(heard.is_ok(), "it waits on, session: {session}");
+            waiting.join().expect("no panic");
+        }
     }
 
     #[test]
