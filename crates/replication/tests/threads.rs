@@ -186,6 +186,9 @@ fn kill_ends_each() {
     until("the applier has ended", || runs() == (false, false, 0));
     run(&i, "START REPLICA");
     until("both are back", || runs() == (true, true, 0));
+    // It runs as soon as it is begun, and is to be seen a moment later.
+    let is_seen = || replica.facts().is_some_and(|f| f.applier_thread.is_some());
+    until("the leader is seen", is_seen);
     run(
         &i,
         &format!("KILL CONNECTION {}", one("applier_status_by_coordinator")),
