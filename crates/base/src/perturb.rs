@@ -7,7 +7,6 @@
 
 use crate::rng::SplitMix64;
 use std::cell::RefCell;
-use std::time::Duration;
 
 thread_local! {
     static DELAYS: RefCell<Option<SplitMix64>> = const { RefCell::new(None) };
@@ -41,14 +40,14 @@ fn delay() {
         None | Some(64..) => {}
         Some(16..64) => std::thread::yield_now(),
         // As long as it takes others to read a page in and use it.
-        Some(n) => std::thread::sleep(Duration::from_micros(400 * n)),
+        Some(n) => std::thread::sleep(std::time::Duration::from_micros(400 * n)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn only_a_perturbed_thread_is_delayed_and_it_is() {
@@ -59,7 +58,7 @@ mod tests {
         };
         let points = || (0..2_000).for_each(|_| point());
         let perturbed = took(&|| perturbed(1, points));
-        // Some 120 of them sleep for 150 microseconds.
+        // Some 120 of them sleep, for three milliseconds on average.
         assert_eq!(perturbed > Duration::from_millis(5), cfg!(debug_assertions));
         assert!(took(&points) < perturbed || !cfg!(debug_assertions));
     }

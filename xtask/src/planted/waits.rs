@@ -52,12 +52,6 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "a_full_log_can_be_written_after_recovery",
     ),
     (
-        "look-for-room-ended-without-a-word",
-        "pager",
-        "crash",
-        "a_small_log_recycles_its_segments_and_a_full_disk_is_an_error_that_passes",
-    ),
-    (
         "log-whole-without-a-word",
         "pager",
         "stress_pager",

@@ -133,9 +133,7 @@ impl Log {
         let look = self.look_begun.load(Ordering::Acquire);
         let before = self.look_done.swap(look, Ordering::AcqRel);
         // Nobody waits for a look that nobody has asked for.
-        if before < self.look_asked.load(Ordering::Acquire)
-            && !base::mutant!("look-for-room-ended-without-a-word")
-        {
+        if before < self.look_asked.load(Ordering::Acquire) {
             self.space_event.fire();
         }
     }
