@@ -10,7 +10,7 @@ use std::time::Duration;
 const NAMED: usize = 8;
 
 /// Some names, and how many more there are.
-fn named(all: &BTreeSet<String>) -> String {
+fn named(all: &BTreeSet<Who>) -> String {
     let mut out = String::new();
     for (i, name) in all.iter().take(NAMED).enumerate() {
         let _ = write!(out, "{}{name}", if i == 0 { "" } else { "; " });
@@ -82,7 +82,7 @@ impl Pool {
             }
             if f.is_pinned() {
                 pinned += 1;
-                by.extend(f.pinned_by.get().as_ref().map(Who::to_string));
+                by.extend(f.pinned_by.get());
             }
             dirty += u32::from(!f.is_clean());
             written += u32::from(f.is_being_written());
