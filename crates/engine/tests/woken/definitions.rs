@@ -86,8 +86,11 @@ fn who_uses_what_a_change_wants_and_waits_for_the_change_is_told() {
                 interrupt.tables.waits().is_some()
             });
             match block_on(s.lock_for_backup()) {
-                // It has not begun yet.
-                Ok(()) => drop((s, t)),
+                // It has not begun yet, and does so once nobody uses the table.
+                Ok(()) => {
+                    drop((s, t));
+                    until("the change goes on", || interrupt.tables.waits().is_none());
+                }
                 Err(told) => {
                     assert_eq!(told.code, 1213);
                     break;
