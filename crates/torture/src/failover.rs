@@ -46,6 +46,9 @@ pub fn short(seed: u64) -> Outcome<()> {
 
 /// How long the clients write before the kill, at most.
 const LONGEST_LIFE_MS: u64 = 600;
+/// A server that lives answers in this time, however busy the machine is; one that is killed refuses at once.
+const ANSWER: &str = "--connect-timeout=30000";
+
 /// How long a commit waits for a replica: longer than anything here takes, so that none is answered without one.
 const PATIENCE_MS: u64 = 120_000;
 /// How long anything may take before it is a fault.
@@ -332,6 +335,7 @@ fn tidemill(words: &[String]) -> Outcome<(bool, String)> {
 
 fn promote(nodes: &[Node]) -> Outcome<String> {
     let mut words = vec!["promote".to_owned(), format!("--user={ACCOUNT}")];
+    words.push(ANSWER.to_owned());
     for n in nodes {
         words.push(format!("--replica=127.0.0.1:{}", n.server.setup().port));
     }
@@ -407,6 +411,7 @@ fn rejoin(
     let source = nodes.first().ok_or("no source")?.server.setup().port;
     let words = [
         "rejoin".to_owned(),
+        ANSWER.to_owned(),
         format!("--user={ACCOUNT}"),
         format!("--replication-user={ACCOUNT}"),
         format!("--server=127.0.0.1:{}", setup.port),
