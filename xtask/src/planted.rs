@@ -116,6 +116,26 @@ pub const STRESS: &[(&str, &str)] = &[
         "locking::what_is_undone_stays_locked_while_the_transaction_goes_on",
     ),
     (
+        "row-that-stays-not-locked",
+        "locking::kept::a_row_that_was_looked_at_for_change_stays_locked",
+    ),
+    (
+        "gathered-unlocked",
+        "locking::kept::a_row_that_was_looked_at_for_change_stays_locked",
+    ),
+    (
+        "value-of-an-undone-insert-kept",
+        "locking::kept::values_of_an_undone_insert_are_free_again",
+    ),
+    (
+        "place-of-an-undone-insert-kept",
+        "locking::kept::who_waits_for_an_undone_insert_goes_on",
+    ),
+    (
+        "missing-parent-not-guarded",
+        "references::a_parent_is_held_and_shared",
+    ),
+    (
         "loser-keeps-its-claim",
         "locking::who_is_told_of_a_duplicate_keeps_no_claim",
     ),
@@ -183,6 +203,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     (
         "temporary-tables-outlive-a-reset",
         "session::tests::temporary::they_go_with_their_session",
+    ),
+    (
+        "rows-beside-not-locked",
+        "session::tests::conflicts::what_a_change_has_looked_at_stays_locked",
     ),
 ];
 

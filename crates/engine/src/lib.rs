@@ -59,7 +59,7 @@ pub use schema::{
 };
 pub use session::{
     ChangedRow, CommitOrder, Committing, Inserted, Isolation, KeyBound, LockWait, Mark, ReadMode,
-    RowBatch, Scan, ScanSpec, Session, Updated, Written,
+    RowBatch, Scan, ScanSpec, Session, Updated, Wish, Written,
 };
 pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};

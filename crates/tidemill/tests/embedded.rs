@@ -253,3 +253,36 @@ fn named_locks_are_those_of_one_database() -> Result<(), Error> {
     assert_eq!(taken(&one)?.1, 1, "the end of a connection frees its locks");
     Ok(())
 }
+
+/// Who touches a row excludes others until his transaction ends, whichever call he uses.
+#[test]
+fn a_row_that_is_touched_is_locked() -> Result<(), Error> {
+    let dir = Dir::new("touched");
+    let db = small().open(&dir.0)?;
+    let (a, b) = (db.connect()?, db.connect()?);
+    a.execute_batch(
+        "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, v INT); INSERT INTO d.t VALUES (1, 5), (2, 6)",
+    )?;
+    let locked = |id: i64| {
+        let sql = "SELECT v FROM d.t WHERE id = ? FOR UPDATE NOWAIT";
+        b.query_row(sql, (id,)).err().map(|e| e.code())
+    };
+    for level in ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"] {
+        let set = format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}");
+        a.execute(&set, ())?;
+        let touch = a.prepare("UPDATE d.t SET v = v WHERE id = ?")?;
+        for prepared in [false, true] {
+            let t = a.transaction()?;
+            let touched = match prepared {
+                true => touch.execute((1i64,))?,
+                false => t.execute("UPDATE d.t SET v = v WHERE id = 1", ())?,
+            };
+            assert_eq!(touched.affected_rows, 0, "{level}");
+            assert_eq!((locked(1), locked(2)), (Some(3572), None), "{level}");
+            t.commit()?;
+            assert_eq!(locked(1), None, "{level}");
+        }
+    }
+    drop((a, b));
+    db.close()
+}

@@ -6,6 +6,7 @@
 //!
 //! * [`request`]: what is asked of it, and what it answers.
 //! * [`table`]: the table and its protocol (lock, release, cancel).
+//! * [`given_up`]: one lock that is put there, or given up, while its transaction goes on.
 //! * [`queue`]: the rules of one row's queue; pure.
 //! * [`span`], [`segments`]: ranges of keys, and who guards which keys of an index; pure.
 //! * [`ranges`]: guarded ranges and the inserts that wait for them; pure.
@@ -28,6 +29,7 @@ pub mod budget;
 pub mod deadlock;
 pub mod fact;
 pub mod filter;
+pub mod given_up;
 pub mod guards;
 pub mod limits;
 pub mod listing;

@@ -42,6 +42,8 @@ pub(super) fn conflict(a: Mode, b: Mode) -> bool {
 pub(super) struct Granted {
     pub(super) owner: TxnId,
     pub(super) mode: Mode,
+    /// Only by what it has written into the row: it is here for those who wait.
+    written: bool,
 }
 
 /// So many who ask for a moment go before a waiter that was told it may go.
@@ -137,7 +139,10 @@ impl Queue {
     /// `owner` holds it exclusively, and nobody else holds it or waits.
     pub(super) fn is_only_for(&self, owner: TxnId) -> bool {
         let mode = Mode::Exclusive;
-        self.granted[..] == [Granted { owner, mode }] && self.waiting.is_empty()
+        let mut granted = self.granted.iter();
+        self.granted.len() == 1
+            && granted.all(|g| g.owner == owner && g.mode == mode)
+            && self.waiting.is_empty()
     }
 
     fn fits(&self, owner: TxnId, mode: Mode) -> bool {
@@ -176,13 +181,37 @@ impl Queue {
         match self.granted.iter_mut().find(|g| g.owner == owner) {
             Some(g) => {
                 g.mode = g.mode.max(mode);
+                g.written = false;
                 false
             }
             None => {
-                self.granted.push(Granted { owner, mode });
+                self.granted.push(Granted {
+                    owner,
+                    mode,
+                    written: false,
+                });
                 true
             }
         }
+    }
+
+    /// Notes that `owner` has written the row; true when it held nothing here before.
+    pub(super) fn grant_written(&mut self, owner: TxnId) -> bool {
+        if self.held(owner) == Some(Mode::Exclusive) {
+            return false;
+        }
+        let new = self.grant(owner, Mode::Exclusive);
+        if let Some(g) = self.granted.iter_mut().find(|g| g.owner == owner) {
+            g.written = new;
+        }
+        new
+    }
+
+    /// Takes away what `owner` holds by having written the row, and nothing else; true when it held that.
+    pub(super) fn release_written(&mut self, owner: TxnId) -> bool {
+        let before = self.granted.len();
+        self.granted.retain(|g| g.owner != owner || !g.written);
+        self.granted.len() != before
     }
 
     /// Somebody goes before those who wait.

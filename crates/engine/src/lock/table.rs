@@ -240,7 +240,7 @@ impl LockTable {
         }
     }
 
-    fn make_entry(&self, shard: &mut Entries, hash: u64, index: u32, key: &[u8]) {
+    pub(super) fn make_entry(&self, shard: &mut Entries, hash: u64, index: u32, key: &[u8]) {
         shard.made += 1;
         let entry = Entry {
             id: shard.made,
@@ -332,7 +332,7 @@ impl LockTable {
         if queue.held(writer) == Some(Mode::Exclusive) {
             return true;
         }
-        let new = queue.grant(writer, Mode::Exclusive);
+        let new = queue.grant_written(writer);
         if new {
             self.owners.add_held(writer, place);
         }
@@ -362,7 +362,7 @@ impl LockTable {
         Some(LockWait::new(table, cell))
     }
 
-    fn promote(&self, queue: &mut Queue, place: QueueRef, woken: &mut Woken) {
+    pub(super) fn promote(&self, queue: &mut Queue, place: QueueRef, woken: &mut Woken) {
         queue.promote(base::counters::thread_number(), |turn| {
             let cell = match turn {
                 Turn::Granted(cell, new) => {
@@ -383,44 +383,6 @@ impl LockTable {
     fn granted(&self, cell: &WaitCell, place: QueueRef, new: bool) {
         self.owners.wait_over(cell.owner, new.then_some(place));
         cell.finish(WaitEnd::Granted);
-    }
-
-    /// Puts the lock of a row, which `owner` has by having written it, into the table, as the row is going to be what it was before.
-    /// Under the row's page latch. Where there is no room for that, the lock is given up with the change: a rollback cannot fail.
-    pub fn keep(&self, owner: TxnId, index: u32, key: &[u8]) {
-        let hash = hash(self.seed, index, key);
-        let mut shard = self.shard(hash);
-        if shard.by_key(hash, index, key).is_none() {
-            self.make_entry(&mut shard, hash, index, key);
-        }
-        let Some(entry) = shard.by_key(hash, index, key) else {
-            return;
-        };
-        let place = entry.place(hash);
-        if entry.queue.grant(owner, Mode::Exclusive) && !self.owners.try_add_held(owner, place) {
-            entry.queue.release(owner);
-        }
-        self.drop_if_empty(&mut shard, place);
-    }
-
-    /// Gives up one row's lock in the table before the transaction ends: READ COMMITTED found that the row does not
-    /// match. Only for a lock that was [`Acquired::Granted`] (or waited for) just now and protects nothing written.
-    pub fn unlock(&self, owner: TxnId, index: u32, key: &[u8]) {
-        let hash = hash(self.seed, index, key);
-        let mut woken = Woken::new();
-        {
-            let mut shard = self.shard(hash);
-            let Some(entry) = shard.by_key(hash, index, key) else {
-                return;
-            };
-            let place = entry.place(hash);
-            if entry.queue.release(owner) {
-                self.owners.remove_held(owner, place);
-                self.promote(&mut entry.queue, place, &mut woken);
-                self.drop_if_empty(&mut shard, place);
-            }
-        }
-        wake(&woken);
     }
 
     /// Releases all that `owner` holds, including row locks that waiters put here for it, and wakes those who can go.

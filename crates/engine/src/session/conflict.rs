@@ -276,6 +276,15 @@ impl ConflictCheck {
         granted(self.locks.lock_absent(&req))
     }
 
+    /// A row that its transaction [may write](Self::may_write), and does not, stays locked all the same. Under the same latch.
+    pub(crate) fn keep_row(&self, key: &[u8], version: RowVersion) -> Result<(), Conflict> {
+        if version.writer() == self.me || base::mutant!("row-that-stays-not-locked") {
+            // Its header says so already.
+            return Ok(());
+        }
+        self.lock(key, None, Mode::Exclusive, Hold::Table)
+    }
+
     /// Both, for a change of a row that is there.
     #[inline]
     pub(crate) fn may_write(&self, key: &[u8], version: RowVersion) -> Result<(), Conflict> {

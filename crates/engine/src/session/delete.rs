@@ -2,7 +2,7 @@
 
 use super::conflict::Conflict;
 use super::secondary::entry_key;
-use super::{LockWait, Pins, Session, Written};
+use super::{LockWait, Pins, Session, Wish, Written};
 use crate::error;
 use crate::record::{DELETED, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
@@ -12,8 +12,11 @@ use pager::{OpError, RecordKind};
 use std::sync::Arc;
 use types::SqlError;
 
-/// Says whether a row is to be deleted. Called under the page latch: must only look.
+/// Says whether a row is to be deleted; one that is not stays locked. Called under the page latch: must only look.
 pub type Doomed<'f> = dyn FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send + 'f;
+
+/// The same for who says more of rows that are left.
+pub type Fates<'f> = dyn FnMut(RowRef<'_>) -> Result<Wish<()>, SqlError> + Send + 'f;
 
 enum Step {
     NotFound,
@@ -34,7 +37,7 @@ impl Session {
         key: &[u8],
         seen: RowVersion,
     ) -> Result<Written, SqlError> {
-        let mut yes = |_: RowRef<'_>| Ok(true);
+        let mut yes = |_: RowRef<'_>| Ok(Wish::Changes(()));
         Ok(match self.delete_row(t, key, Some(seen), &mut yes).await? {
             Step::NotFound => Written::Gone,
             Step::Done | Step::Spared => Written::Done,
@@ -52,6 +55,25 @@ impl Session {
         key: &[u8],
         f: &mut Doomed<'_>,
     ) -> Result<bool, SqlError> {
+        let mut fate = |row: RowRef<'_>| {
+            Ok(match f(row)? {
+                true => Wish::Changes(()),
+                false => Wish::Stays,
+            })
+        };
+        self.remove_key(t, key, &mut fate).await
+    }
+
+    /// As [`delete_key`](Self::delete_key); `f` also says whether a row that is left is one of those that are meant.
+    ///
+    /// # Errors
+    /// As [`Session::update`]; what `f` fails with.
+    pub async fn remove_key(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        f: &mut Fates<'_>,
+    ) -> Result<bool, SqlError> {
         let mut seen = None;
         loop {
             match self.delete_row(t, key, seen, f).await? {
@@ -60,10 +82,19 @@ impl Session {
                 Step::Moved => seen = None,
                 Step::Outside(version, row) => {
                     let outside = self.read_outside(t, &row).await?;
-                    if !f(t.layout.row(&row).with_outside(&outside))? {
-                        return Ok(false);
+                    let fate = f(t.layout.row(&row).with_outside(&outside));
+                    let stays = match &fate {
+                        Ok(Wish::Passed) => self.keeps_passed(),
+                        Ok(Wish::Stays) | Err(_) => true,
+                        Ok(Wish::Changes(())) => false,
+                    };
+                    if stays && !self.lock_version(t, key, version).await? {
+                        continue;
                     }
-                    seen = Some(version);
+                    match fate? {
+                        Wish::Passed | Wish::Stays => return Ok(false),
+                        Wish::Changes(()) => seen = Some(version),
+                    }
                 }
             }
         }
@@ -74,7 +105,7 @@ impl Session {
         t: &Arc<Table>,
         key: &[u8],
         seen: Option<RowVersion>,
-        f: &mut Doomed<'_>,
+        f: &mut Fates<'_>,
     ) -> Result<Step, SqlError> {
         self.yield_if_due().await;
         self.need_txid();
@@ -116,12 +147,13 @@ impl Session {
         t: &Table,
         key: &[u8],
         seen: Option<RowVersion>,
-        f: &mut Doomed<'_>,
+        f: &mut Fates<'_>,
         old: &mut Vec<u8>,
         version: &mut RowVersion,
     ) -> Result<Step, SqlError> {
         let id = t.def.indexes[0].id;
         let check = self.conflict_check(id, LockWait::Wait);
+        let keeps_passed = self.keeps_passed();
         let mut pins = Pins::new();
         let mut change = std::mem::take(&mut self.change);
         let done = loop {
@@ -147,8 +179,17 @@ impl Session {
                 } else if seen.is_none() && v.external() {
                     engine.txns.hold(reg, || engine.complete());
                     Step::Outside(v, row.to_vec())
-                } else if seen.is_none() && !f(t.layout.row(row)).map_err(Conflict::Sql)? {
-                    Step::Spared
+                } else if seen.is_none() {
+                    let fate = f(t.layout.row(row));
+                    match &fate {
+                        Ok(Wish::Changes(())) => {}
+                        Ok(Wish::Passed) if !keeps_passed => {}
+                        _ => check.keep_row(key, v)?,
+                    }
+                    match fate.map_err(Conflict::Sql)? {
+                        Wish::Changes(()) => Step::Done,
+                        Wish::Passed | Wish::Stays => Step::Spared,
+                    }
                 } else {
                     Step::Done
                 };

@@ -17,6 +17,7 @@ mod events;
 mod failed_rollback;
 mod guard_cursor;
 mod insert;
+mod kept;
 mod making;
 mod mark;
 mod ordered;
@@ -26,6 +27,7 @@ mod own_tables;
 mod own_view;
 mod prepare;
 mod read;
+mod read_mode;
 mod reference;
 mod rollback;
 mod scan;
@@ -42,7 +44,8 @@ pub use changed_row::ChangedRow;
 pub use commit::Committing;
 pub use mark::Mark;
 pub use ordered::CommitOrder;
-pub use outcome::{Inserted, Updated, Written};
+pub use outcome::{Inserted, Updated, Wish, Written};
+pub use read_mode::ReadMode;
 pub use scan::Scan;
 pub(crate) use scan_spec::successor;
 pub use scan_spec::{KeyBound, ScanSpec};
@@ -78,31 +81,6 @@ pub enum LockWait {
     NoWait,
     /// Leaves them out.
     SkipLocked,
-}
-
-/// How rows are read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReadMode {
-    /// As of the snapshot, without locks.
-    Consistent,
-    /// The newest committed version, locked to the end of the transaction.
-    Lock {
-        /// FOR UPDATE rather than FOR SHARE.
-        exclusive: bool,
-        /// What to do about rows locked by others.
-        wait: LockWait,
-    },
-    /// The newest committed version: for UPDATE and DELETE, which lock what they change. Not locked by itself, but where ranges that are
-    /// read with locks are guarded (REPEATABLE READ, SERIALIZABLE): there as for updating, until the transaction ends.
-    Current,
-    /// As parents that a new child looks for: the newest committed version, locked for sharing, at every level. Nothing is guarded: who deletes
-    /// a parent waits for its lock.
-    Parent,
-    /// As children of a row that is going to change: the newest committed versions, locked, at every level; their range is guarded where ranges are.
-    Children {
-        /// They are going to change, too.
-        exclusive: bool,
-    },
 }
 
 /// A table in the making: see [`making`].
@@ -514,28 +492,6 @@ impl Session {
             }
         }
         self.txid
-    }
-
-    /// Where reads with locks are guarded, what a statement that writes reads is locked, and at SERIALIZABLE also what a transaction reads.
-    pub(crate) fn effective(&self, mode: ReadMode) -> ReadMode {
-        let locks = match self.isolation {
-            Isolation::RepeatableRead => self.writes,
-            Isolation::Serializable => self.writes || self.explicit || self.txid != TxnId::NONE,
-            _ => return mode,
-        };
-        let lock = |exclusive| ReadMode::Lock {
-            exclusive,
-            wait: LockWait::Wait,
-        };
-        match mode {
-            ReadMode::Consistent
-                if locks && !base::mutant!("subquery-of-a-change-reads-the-snapshot") =>
-            {
-                lock(false)
-            }
-            ReadMode::Current => lock(true),
-            m => m,
-        }
     }
 
     /// Awaits what an operation on `t` lacked; pins stay until the operation succeeded.

@@ -96,6 +96,10 @@ impl Session {
                 self.get_locking(t, key, Some(mode_of(exclusive)), wait, &mut f)
                     .await?
             }
+            ReadMode::Gathered => {
+                self.get_locking(t, key, Some(Mode::Exclusive), LockWait::Wait, &mut f)
+                    .await?
+            }
             // By their whole key, parents and children are locked by functions of their own.
             ReadMode::Current | ReadMode::Parent | ReadMode::Children { .. } => {
                 self.get_locking(t, key, None, LockWait::Wait, &mut f)

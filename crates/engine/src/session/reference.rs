@@ -59,7 +59,7 @@ impl Session {
     }
 
     /// Locks a row whose key in this index begins with that of `columns` columns, for sharing: the newest that is committed, or the transaction's
-    /// own. False where there is none.
+    /// own. False where there is none: none comes then until the transaction has ended, if it guards ranges.
     ///
     /// # Errors
     /// As [`Session::update`].
@@ -74,9 +74,14 @@ impl Session {
             return self.has_key(t, index, key, ReadMode::Consistent).await;
         }
         self.need_txid();
-        match index == 0 && columns == t.key_parts(0).len() {
-            true => self.lock_parent_row(t, key).await,
-            false => self.has_key(t, index, key, ReadMode::Parent).await,
+        if index == 0 && columns == t.key_parts(0).len() {
+            return self.lock_parent_row(t, key).await;
+        }
+        let there = self.has_key(t, index, key, ReadMode::Parent).await?;
+        match !there && self.guards_ranges() && !base::mutant!("missing-parent-not-guarded") {
+            // Looked at once more, as one may have come before the guard.
+            true => self.has_child(t, index, key).await,
+            false => Ok(there),
         }
     }
 
@@ -106,7 +111,11 @@ impl Session {
                         true => RowLock::None,
                         false => RowLock::Alone(Mode::Shared),
                     };
-                    Ok(current(&check, t, key, value, how)?.is_some())
+                    let there = current(&check, t, key, value, how)?.is_some();
+                    if !there && !base::mutant!("missing-parent-not-guarded") {
+                        check.guard_absent(key)?;
+                    }
+                    Ok(there)
                 });
             match r {
                 Ok(Ok(there)) => return Ok(there),

@@ -3,7 +3,7 @@
 
 use super::{Mark, Pins, Session};
 use crate::error;
-use crate::record::{HEADER, RowVersion, SecValue, Undo, UndoOp};
+use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use base::Lsn;
 use btree::{Action, Change};
@@ -97,10 +97,11 @@ impl Session {
             return Ok(());
         }
         let mut pins = Pins::new();
+        let mut given_up = None;
         loop {
             let r = match u.op {
                 UndoOp::OverflowPage { page } => self.free_overflow(&t, page, prev),
-                _ => self.try_undo(&t, index, &u, prev, keep, change),
+                _ => self.try_undo(&t, index, &u, (prev, keep), change, &mut given_up),
             };
             match r {
                 Ok(()) => break,
@@ -118,6 +119,15 @@ impl Session {
                 // Dropped while a rollback after a crash was at it: there is nothing left to undo.
                 Err(OpError::Dropped(_)) => return Ok(()),
                 Err(e) => return Err(error::storage(e, &t.full_name)),
+            }
+        }
+        if let Some(len) = given_up.filter(|_| keep && t.is_lasting()) {
+            let locks = &self.engine.locks;
+            match index {
+                0 => locks.insert_undone(self.txid, u.index, u.key),
+                // What is there still with this value, deleted by this transaction, keeps others away by itself.
+                _ if base::mutant!("value-of-an-undone-insert-kept") => {}
+                _ => locks.unlock(self.txid, u.index, &u.key[..len]),
             }
         }
         if index == 0 {
@@ -156,14 +166,15 @@ impl Session {
         }
     }
 
+    /// `given_up`: how much of the key was claimed by what was undone, and is free again.
     fn try_undo(
         &self,
         t: &Table,
         index: usize,
         u: &Undo<'_>,
-        prev: Lsn,
-        keep: bool,
+        (prev, keep): (Lsn, bool),
         change: &mut Change,
+        given_up: &mut Option<usize>,
     ) -> Result<(), OpError> {
         let txid = self.txid;
         let rec = self.reg.recording();
@@ -184,6 +195,7 @@ impl Session {
                         if v.writer() != txid {
                             return Err("the row to undo is another transaction's");
                         }
+                        *given_up = Some(u.key.len());
                         Ok(Action::Remove)
                     }
                     UndoOp::Update {
@@ -192,6 +204,9 @@ impl Session {
                         let v = RowVersion::read(value).ok_or("no row header")?;
                         if v.writer() != txid {
                             return Err("the row to undo is another transaction's");
+                        }
+                        if old.deleted() && old.writer() != txid {
+                            *given_up = Some(u.key.len());
                         }
                         // Its lock was the transaction's number in it, which goes. What the transaction has found, and perhaps told of, is to stay.
                         if keep
@@ -216,6 +231,8 @@ impl Session {
                         if v.writer() != txid {
                             return Err("the entry to undo is another transaction's");
                         }
+                        let claimed = old.is_none_or(|word| word as u8 & DELETED != 0);
+                        *given_up = claimed.then_some(v.split as usize);
                         match old {
                             None => Ok(Action::Remove),
                             Some(word) => {

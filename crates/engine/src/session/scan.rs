@@ -256,6 +256,10 @@ impl Session {
             ReadMode::Consistent => return None,
             ReadMode::Lock { exclusive, wait } => (Some(mode_of(exclusive)), wait),
             ReadMode::Current => (None, LockWait::Wait),
+            ReadMode::Gathered => {
+                let room = !self.engine.locks.is_short() && !base::mutant!("gathered-unlocked");
+                (room.then_some(Mode::Exclusive), LockWait::Wait)
+            }
             ReadMode::Parent => (Some(Mode::Shared), LockWait::Wait),
             ReadMode::Children { exclusive } => (Some(mode_of(exclusive)), LockWait::Wait),
         };

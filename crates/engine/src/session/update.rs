@@ -3,9 +3,10 @@
 use super::changed_row::ChangedRow;
 use super::conflict::{Conflict, ConflictCheck};
 use super::insert::check_key_len;
+use super::outcome::{NewValues, Wishes};
 use super::overflow_columns::{BuiltRow, build_inline};
 use super::secondary::entry_key;
-use super::{Inserted, LockWait, Mark, Pins, Session, Updated, Written};
+use super::{Inserted, LockWait, Mark, Pins, Session, Updated, Wish, Written};
 use crate::error;
 use crate::record::{Delta, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
@@ -14,9 +15,6 @@ use pager::{OpError, RecordKind};
 use std::sync::Arc;
 use types::keyenc::encode_key;
 use types::{SqlError, Value};
-
-/// Gives the new values of a row, or `None` to leave it. Called under the page latch: must only look.
-pub type NewValues<'f> = dyn FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send + 'f;
 
 /// A change worked out before the latch was taken: valid for that version of the row only.
 struct Prepared {
@@ -35,6 +33,10 @@ struct Work {
     keep_old: bool,
     /// Flags of the new version.
     flags: u8,
+    /// The row stays, as one that was not meant.
+    passed: bool,
+    /// The row stays, and is written all the same: its header is the lock, where there is little room for others.
+    touches: bool,
     row: ChangedRow,
 }
 
@@ -49,6 +51,7 @@ enum New {
 enum Step {
     NotFound,
     Moved,
+    /// The row stays, and is locked as far as it is to be.
     Unchanged,
     Done,
     /// The row has overflow columns, which have to be read before the new values can be worked out.
@@ -62,7 +65,7 @@ enum Step {
 }
 
 /// What a change of one row came to.
-enum Changed {
+pub(super) enum Changed {
     NotFound,
     Moved,
     Unchanged,
@@ -81,6 +84,20 @@ impl Session {
         key: &[u8],
         f: &mut NewValues<'_>,
     ) -> Result<Updated, SqlError> {
+        let mut wish = |row: RowRef<'_>| Ok(f(row)?.map_or(Wish::Stays, Wish::Changes));
+        self.change_key(t, key, &mut wish).await
+    }
+
+    /// As [`update_key`](Self::update_key); `f` also says whether a row that is left is one of those that are meant.
+    ///
+    /// # Errors
+    /// As [`Session::update`]; what `f` fails with.
+    pub async fn change_key(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        f: &mut Wishes<'_>,
+    ) -> Result<Updated, SqlError> {
         loop {
             return Ok(match self.change_row(t, key, None, f).await? {
                 // A new key is put in two steps, and the row changed between looking and the first: it is looked at again.
@@ -93,16 +110,11 @@ impl Session {
         }
     }
 
-    /// As [`update_key`](Self::update_key), where nothing has to be waited for and no index but the clustered one has a column
+    /// As [`change_key`](Self::change_key), where nothing has to be waited for and no index but the clustered one has a column
     /// that `f` changes. `None` where that is not so; then nothing was changed, and `f` will be called again.
     ///
     /// An error of `f` is `None` as well: whoever reports it is to see it in the order in which the long way meets things.
-    pub fn update_key_now(
-        &mut self,
-        t: &Table,
-        key: &[u8],
-        f: &mut NewValues<'_>,
-    ) -> Option<Updated> {
+    pub fn update_key_now(&mut self, t: &Table, key: &[u8], f: &mut Wishes<'_>) -> Option<Updated> {
         let mut row = self.changed_row();
         let done = self.try_update_key_now(t, key, f, &mut row, false);
         self.keep_changed_row(row);
@@ -114,7 +126,7 @@ impl Session {
         &mut self,
         t: &Table,
         key: &[u8],
-        f: &mut NewValues<'_>,
+        f: &mut Wishes<'_>,
         changed: &mut ChangedRow,
     ) -> Option<Updated> {
         self.try_update_key_now(t, key, f, changed, true)
@@ -136,7 +148,7 @@ impl Session {
         &mut self,
         t: &Table,
         key: &[u8],
-        f: &mut NewValues<'_>,
+        f: &mut Wishes<'_>,
         row: &mut ChangedRow,
         keep_old: bool,
     ) -> Option<Updated> {
@@ -178,7 +190,7 @@ impl Session {
         seen: RowVersion,
         new: &[Value],
     ) -> Result<Written, SqlError> {
-        let mut f = |_: RowRef<'_>| Ok(Some(new.to_vec()));
+        let mut f = |_: RowRef<'_>| Ok(Wish::Changes(new.to_vec()));
         Ok(match self.change_row(t, key, Some(seen), &mut f).await? {
             Changed::NotFound => Written::Gone,
             Changed::Moved => Written::Moved,
@@ -187,12 +199,12 @@ impl Session {
         })
     }
 
-    async fn change_row(
+    pub(super) async fn change_row(
         &mut self,
         t: &Arc<Table>,
         key: &[u8],
         seen: Option<RowVersion>,
-        f: &mut NewValues<'_>,
+        f: &mut Wishes<'_>,
     ) -> Result<Changed, SqlError> {
         self.yield_if_due().await;
         self.need_txid();
@@ -223,14 +235,26 @@ impl Session {
                 }
                 Step::Outside(version, row) => {
                     let outside = self.read_outside(t, &row).await?;
-                    match f(t.layout.row(&row).with_outside(&outside))? {
-                        None => return Ok(Changed::Unchanged),
-                        Some(values) if key_differs(t, key, &values, &mut work.row.key) => {
+                    let wish = f(t.layout.row(&row).with_outside(&outside));
+                    let stays = match &wish {
+                        Ok(Wish::Passed) => self.keeps_passed(),
+                        Ok(Wish::Stays) | Err(_) => true,
+                        Ok(Wish::Changes(_)) => false,
+                    };
+                    // Judged without the latch: that counts for this version alone.
+                    if stays && !self.lock_version(t, key, version).await? {
+                        continue;
+                    }
+                    match wish? {
+                        Wish::Passed | Wish::Stays => return Ok(Changed::Unchanged),
+                        Wish::Changes(values)
+                            if key_differs(t, key, &values, &mut work.row.key) =>
+                        {
                             self.undo_to(mark).await?;
                             // Boxed, as it is rare and long: what every change carries along stays small.
                             return Box::pin(self.rekey(t, key, version, &values, mark)).await;
                         }
-                        Some(values) => {
+                        Wish::Changes(values) => {
                             self.undo_to(mark).await?;
                             let row = self.build_row(t, &values).await?;
                             work.prepared = Some(Prepared {
@@ -280,7 +304,7 @@ impl Session {
         t: &Table,
         key: &[u8],
         seen: Option<RowVersion>,
-        f: &mut NewValues<'_>,
+        f: &mut Wishes<'_>,
         work: &mut Work,
     ) -> Result<Step, SqlError> {
         let mut pins = Pins::new();
@@ -301,7 +325,7 @@ impl Session {
         key: &[u8],
         seen: Option<RowVersion>,
         wait: LockWait,
-        f: &mut NewValues<'_>,
+        f: &mut Wishes<'_>,
         work: &mut Work,
     ) -> Result<Result<Step, Conflict>, OpError> {
         let id = t.def.indexes[0].id;
@@ -309,6 +333,9 @@ impl Session {
             brief: !self.in_transaction(),
             ..self.conflict_check(id, wait)
         };
+        // A lone statement ends as soon as it has looked at its row.
+        let lone = wait == LockWait::NoWait && !self.in_transaction();
+        let keeps_passed = !lone && self.keeps_passed();
         let (engine, reg, txid) = (&self.engine, &self.reg, self.txid);
         let change = &mut self.change;
         let mut step = Step::Done;
@@ -334,8 +361,17 @@ impl Session {
             if !t.layout.fits(old, v.external()) {
                 return Err(Conflict::Damaged);
             }
-            match new_row(t, key, (v, old), f, work)? {
+            let made = new_row(t, key, (v, old), f, work);
+            match &made {
+                Ok(New::Step(Step::Unchanged)) if !lone && (!work.passed || keeps_passed) => {
+                    keep(&check, key, (v, old), work)?;
+                }
+                Err(Conflict::Sql(_)) if !lone => check.keep_row(key, v)?,
+                _ => {}
+            }
+            match made? {
                 New::Row => {}
+                New::Step(Step::Unchanged) if work.touches => {}
                 New::Step(s) => {
                     if matches!(s, Step::Outside(..)) {
                         engine.txns.hold(reg, || engine.complete());
@@ -344,9 +380,13 @@ impl Session {
                     return Ok(Action::Keep);
                 }
             }
+            let delta = Delta::between(old, &work.row.new);
+            let same = delta.prefix as usize == old.len() && old.len() == work.row.new.len();
+            if same && !lone && !work.touches {
+                keep(&check, key, (v, old), work)?;
+            }
             let new = &work.row.new;
-            let delta = Delta::between(old, new);
-            if delta.prefix as usize == old.len() && old.len() == new.len() {
+            if same && !work.touches {
                 step = Step::Unchanged;
                 return Ok(Action::Keep);
             }
@@ -375,7 +415,10 @@ impl Session {
                 work.row.old.clear();
                 work.row.old.extend_from_slice(old);
             }
-            step = Step::Done;
+            step = match work.touches {
+                true => Step::Unchanged,
+                false => Step::Done,
+            };
             Ok(Action::Patch {
                 head: HEADER as u16,
                 prefix: delta.prefix,
@@ -489,10 +532,11 @@ fn new_row(
     t: &Table,
     key: &[u8],
     (v, old): (RowVersion, &[u8]),
-    f: &mut NewValues<'_>,
+    f: &mut Wishes<'_>,
     work: &mut Work,
 ) -> Result<New, Conflict> {
     work.flags = 0;
+    (work.passed, work.touches) = (false, false);
     match &work.prepared {
         Some(p) if p.version == v => {
             work.row.new.clear();
@@ -506,8 +550,12 @@ fn new_row(
         None if v.external() => return Ok(New::Step(Step::Outside(v, old.to_vec()))),
         None => {}
     }
-    let Some(values) = f(t.layout.row(old)).map_err(Conflict::Sql)? else {
-        return Ok(New::Step(Step::Unchanged));
+    let values = match f(t.layout.row(old)).map_err(Conflict::Sql)? {
+        Wish::Changes(values) => values,
+        left => {
+            work.passed = matches!(left, Wish::Passed);
+            return Ok(New::Step(Step::Unchanged));
+        }
     };
     if key_differs(t, key, &values, &mut work.row.key) {
         return Ok(New::Step(Step::Rekey(v, values)));
@@ -516,6 +564,24 @@ fn new_row(
         return Ok(New::Step(Step::Long(v, values)));
     }
     Ok(New::Row)
+}
+
+/// A row that is not changed stays locked: in the lock table, or, where locks have taken half of the memory that they may, by what is in its header, so that
+/// a statement that touches very many rows does not fail for it.
+fn keep(
+    check: &ConflictCheck,
+    key: &[u8],
+    (v, old): (RowVersion, &[u8]),
+    work: &mut Work,
+) -> Result<(), Conflict> {
+    let elsewhere = v.external() || work.prepared.is_some() || v.writer() == check.me;
+    if work.passed || elsewhere || !check.locks.is_short() {
+        return check.keep_row(key, v);
+    }
+    work.touches = true;
+    work.row.new.clear();
+    work.row.new.extend_from_slice(old);
+    Ok(())
 }
 
 fn key_differs(t: &Table, key: &[u8], values: &[Value], encoded: &mut Vec<u8>) -> bool {

@@ -3,7 +3,7 @@
 //! A value that the column cannot hold exactly cannot be a key. For whole numbers the answer is then known (no row, or no bound);
 //! for anything else the whole index is read in the same direction and the condition checked on every row.
 
-use engine::{Isolation, KeyBound, LockWait, ReadMode, Table};
+use engine::{KeyBound, LockWait, ReadMode, Table};
 use types::keyenc::{KeyPart, NOT_NULL_MARK, NULL_MARK};
 use types::{DataType, SqlError, ValueRef};
 
@@ -375,20 +375,21 @@ impl Role {
     }
 }
 
-/// How a change reads a table.
+/// How a change that gathers its rows first reads a table.
 ///
-/// One table alone is read for change ([`ReadMode::Current`]): the engine locks its rows where the isolation level wants that. With more tables, or a subquery that reads the row, that cannot be: what was found is what is
-/// written, so the rows of the targets are locked as they are found, and at REPEATABLE READ and above the rows beside them too, until the
-/// transaction ends. InnoDB locks the same rows (the manual: "Locks Set by Different SQL Statements in InnoDB").
-pub(crate) fn change_mode(role: Role, isolation: Isolation) -> ReadMode {
+/// The rows of its targets are locked as they are found: what was found is what is written, or, of one table alone, what is judged anew when it is its turn
+/// ([`ReadMode::Gathered`]). The rows beside them are locked for sharing, until the transaction ends. InnoDB locks the same rows (the manual: "Locks Set by
+/// Different SQL Statements in InnoDB"), at every level.
+pub(crate) fn change_mode(role: Role) -> ReadMode {
     let lock = |exclusive| ReadMode::Lock {
         exclusive,
         wait: LockWait::Wait,
     };
     match role {
+        Role::Alone => ReadMode::Gathered,
         Role::Target => lock(true),
-        Role::Beside if isolation >= Isolation::RepeatableRead => lock(false),
-        Role::Alone | Role::Beside => ReadMode::Current,
+        Role::Beside if base::mutant!("rows-beside-not-locked") => ReadMode::Consistent,
+        Role::Beside => lock(false),
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use engine::{IndexKind, Inserted, KeyBound, ReadMode, RowBatch, RowRef, ScanSpec, Table};
+use engine::{IndexKind, Inserted, KeyBound, ReadMode, RowBatch, RowRef, ScanSpec, Table, Wish};
 use types::convert::{ConvertMode, to_text};
 use types::error::codes;
 use types::keyenc::encode_key;
@@ -262,7 +262,10 @@ impl<'p> Applying<'p> {
         TableWriter::new(table, false, self.told)
             .related(Related::of(relations, 0, self.cx, self.security))
             .delete_row(self.session, key, self.cx, |old| {
-                Ok(before.is_none_or(|b| is_row(table, b, old)))
+                Ok(match before.is_none_or(|b| is_row(table, b, old)) {
+                    true => Wish::Changes(()),
+                    false => Wish::Passed,
+                })
             })
             .await
     }

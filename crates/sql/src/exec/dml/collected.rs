@@ -33,7 +33,7 @@ pub(super) async fn change_collected(
     }
     let again = keys::can_look_again(block);
     let targets = plan.targets.iter().map(|t| t.table);
-    let mut join = target_keys::join(block, targets, subs, env);
+    let mut join = target_keys::join(block, targets, subs);
     let mut found = TargetKeys::new(block, plan.targets.len(), take, env);
     let mut values: Vec<Assigned> = plan
         .targets

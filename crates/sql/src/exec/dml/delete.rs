@@ -1,5 +1,6 @@
 //! DELETE. By full clustered key, while scanning, or (several tables, a sort, subqueries per row) with the keys collected first.
 
+use engine::Wish;
 use types::SqlError;
 
 use super::table_writer::TableWriter;
@@ -16,6 +17,14 @@ use crate::exec::sub::SubValues;
 use crate::plan::{Access, DeletePlan};
 use crate::sink::Done;
 use sql_expr::NoRow;
+
+/// What becomes of a row, by whether it meets the conditions.
+fn meant(wanted: bool) -> Wish<()> {
+    match wanted {
+        true => Wish::Changes(()),
+        false => Wish::Passed,
+    }
+}
 
 /// Runs a DELETE.
 pub(crate) async fn run(plan: &DeletePlan, env: &mut Env<'_>) -> Result<Done, SqlError> {
@@ -67,7 +76,8 @@ async fn by_key(
     let gone = TableWriter::new(table, plan.ignore, env.told)
         .related(related)
         .delete_row(env.session, &key, cx, |row| {
-            all_hold(&step.filter, cx, &Candidate { slot, row, rest })
+            let row = Candidate { slot, row, rest };
+            all_hold(&step.filter, cx, &row).map(meant)
         })
         .await?;
     tally.deleted(gone);
@@ -105,7 +115,8 @@ async fn while_scanning(
                 None => {
                     writer
                         .delete_row(env.session, place.0, cx, |row| {
-                            passes(step, true, cx, &Candidate { slot, row, rest })
+                            let row = Candidate { slot, row, rest };
+                            passes(step, true, cx, &row).map(meant)
                         })
                         .await?
                 }
@@ -135,7 +146,7 @@ async fn collected(
         false => take,
     };
     let alone = keys::can_look_again(block);
-    let mut join = target_keys::join(block, plan.targets.iter().copied(), subs, env);
+    let mut join = target_keys::join(block, plan.targets.iter().copied(), subs);
     let mut found = TargetKeys::new(block, plan.targets.len(), most, env);
     while join.next(env).await? {
         join.fill(&block.row_subqueries, env).await?;
@@ -166,7 +177,8 @@ async fn collected(
             let gone = writer
                 .delete_row(env.session, keys.key(n), cx, |row| {
                     let row = Candidate { slot, row, rest };
-                    Ok(!alone || passes(&block.steps[0], true, cx, &row)?)
+                    let wanted = !alone || passes(&block.steps[0], true, cx, &row)?;
+                    Ok(meant(wanted))
                 })
                 .await?;
             tally.deleted(gone);

@@ -1,6 +1,7 @@
 //! A row that is to be inserted and is there already, by the value of a unique index: an error, a row that IGNORE passes over, REPLACE,
 //! or ON DUPLICATE KEY UPDATE with the subqueries that read the row in the way.
 
+use engine::Wish;
 use types::convert::ConvertMode;
 use types::{SqlError, Value, ValueRef};
 
@@ -153,7 +154,10 @@ impl OnDuplicate<'_> {
                 same = in_place && (0..row.values.len()).all(equal);
                 // Under another clustered key all entries are made anew, and their parents looked for.
                 was = (in_place && table.index_columns(0).all(equal)).then(|| old.to_values());
-                Ok(!same)
+                Ok(match same {
+                    true => Wish::Stays,
+                    false => Wish::Changes(()),
+                })
             })
             .await?;
         tally.removed(u64::from(deleted));

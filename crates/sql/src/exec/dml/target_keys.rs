@@ -17,11 +17,9 @@ pub(super) fn join<'p>(
     block: &'p Block,
     targets: impl Iterator<Item = u16> + Clone,
     subs: SubValues,
-    env: &Env<'_>,
 ) -> Join<'p> {
-    let isolation = env.session.isolation();
     let target = |i: usize| targets.clone().any(|t| usize::from(t) == i);
-    let mode = |i| keys::change_mode(keys::Role::of(block, target(i)), isolation);
+    let mode = |i| keys::change_mode(keys::Role::of(block, target(i)));
     Join::new(block, &NoRow, subs, mode)
 }
 

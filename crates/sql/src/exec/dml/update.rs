@@ -163,7 +163,7 @@ async fn while_scanning(
         for i in 0..scan.len() {
             let (old, place) = (scan.row(i), scan.place(i));
             let line = tally.next_row();
-            let new = edit.apply(old, &[], rest, line, cx)?;
+            let new = edit.apply(old, &[], rest, line, cx);
             let change = edit
                 .writer
                 .update_seen(env.session, place, old, (new, line), cx)

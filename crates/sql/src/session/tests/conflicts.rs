@@ -95,3 +95,68 @@ fn a_waiting_statement_can_be_killed() {
     }
     assert_eq!(waits.join().expect("no panic"), 1317);
 }
+
+/// An UPDATE that leaves a row as it is excludes others all the same, whichever way it finds the row, at the level that locks least.
+#[test]
+fn what_a_change_has_looked_at_stays_locked() {
+    let s = server();
+    let (mut a, mut b) = (Client::in_test(&s), Client::in_test(&s));
+    a.run("CREATE TABLE t (id INT PRIMARY KEY, u INT, v TINYINT, UNIQUE KEY (u), KEY (v))");
+    a.run("INSERT INTO t VALUES (1, 11, 5), (2, 12, 6), (3, 13, 7)");
+    a.run("CREATE TABLE o (id INT PRIMARY KEY)");
+    a.run("INSERT INTO o VALUES (1), (2)");
+    a.run("CREATE VIEW w AS SELECT id, v FROM t");
+    a.run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    a.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
+    let failing = [
+        ("UPDATE t SET v = 300 WHERE id = 1", 1264),
+        ("UPDATE t SET v = 300 WHERE v = 5", 1264),
+        ("UPDATE t SET u = 13 WHERE id = 1", 1062),
+        ("UPDATE t SET u = 13 WHERE v = 5", 1062),
+        ("UPDATE t SET id = 3 WHERE id = 1", 1062),
+    ];
+    let same = [
+        "UPDATE t SET v = v WHERE id = 1",
+        "UPDATE t SET v = v WHERE u = 11",
+        "UPDATE t SET u = u WHERE v = 5",
+        "UPDATE t SET u = u WHERE id IN (1)",
+        "UPDATE t SET u = u WHERE id + 0 = 1",
+        "UPDATE t SET u = u WHERE id < 2 ORDER BY v LIMIT 1",
+        "UPDATE w SET v = v WHERE id = 1",
+        "UPDATE t JOIN o ON o.id = t.id SET t.v = t.v WHERE t.id = 1",
+        "INSERT INTO t VALUES (1, 0, 0) ON DUPLICATE KEY UPDATE v = t.v",
+        "INSERT INTO t VALUES (9, 11, 0) ON DUPLICATE KEY UPDATE v = t.v",
+        "REPLACE INTO t VALUES (1, 11, 5)",
+    ];
+    let locked = |b: &mut Client, table: &str, id: i64| {
+        let sql = format!("SELECT * FROM {table} WHERE id = {id} FOR UPDATE NOWAIT");
+        b.try_all(&sql).err().map_or(0, |e| e.code)
+    };
+    for (sql, code) in same.iter().map(|s| (*s, 0)).chain(failing) {
+        a.run("BEGIN");
+        match code {
+            0 => drop(a.run(sql)),
+            code => assert_eq!(a.error(sql), code, "{sql}"),
+        }
+        assert_eq!(locked(&mut b, "t", 1), 3572, "{sql}");
+        assert_eq!(locked(&mut b, "t", 2), 0, "{sql}");
+        let met = if code == 1062 { 3572 } else { 0 };
+        assert_eq!(locked(&mut b, "t", 3), met, "{sql}");
+        // What is read beside it is held for sharing.
+        let beside = if sql.contains("JOIN") { 3572 } else { 0 };
+        assert_eq!(locked(&mut b, "o", 1), beside, "{sql}");
+        a.run("ROLLBACK");
+        assert_eq!(locked(&mut b, "t", 1), 0, "{sql}");
+    }
+    // What does not match is free again.
+    for sql in [
+        "UPDATE t SET v = 1 WHERE id = 1 AND u = 0",
+        "DELETE FROM t WHERE id = 1 AND u = 0",
+        "UPDATE t SET v = 1 WHERE v = 5 AND u = 0",
+    ] {
+        a.run("BEGIN");
+        a.run(sql);
+        assert_eq!(locked(&mut b, "t", 1), 0, "{sql}");
+        a.run("ROLLBACK");
+    }
+}

@@ -24,7 +24,7 @@ mod told;
 use std::sync::Arc;
 
 use engine::{
-    IndexKind, Inserted, Isolation, RowRef, RowVersion, Session, Table, Updated, Written,
+    IndexKind, Inserted, Isolation, RowRef, RowVersion, Session, Table, Updated, Wish, Written,
 };
 use types::convert::to_text;
 use types::{SqlError, Value};
@@ -297,15 +297,15 @@ impl<'p> TableWriter<'p> {
         let can_collide = rows_wanted || self.can_collide();
         let mut violated = None;
         let mark = s.mark();
-        let outcome = s
-            .update_key(self.table, key, &mut |old| {
+        let outcome = loop {
+            let mut wish = |old: RowRef<'_>| {
                 let wanted = new(old)?;
                 matched = wanted.is_some();
                 violated = None;
-                let made = match wanted {
-                    Some(row) => self.before_update(old, row, line, cx, &mut violated)?,
-                    None => None,
+                let Some(row) = wanted else {
+                    return Ok(Wish::Passed);
                 };
+                let made = self.before_update(old, row, line, cx, &mut violated)?;
                 if can_collide {
                     after.clear();
                     after.extend(made.iter().flatten().cloned());
@@ -313,9 +313,13 @@ impl<'p> TableWriter<'p> {
                 if rows_wanted {
                     before = old.to_values();
                 }
-                Ok(made)
-            })
-            .await?;
+                Ok(made.map_or(Wish::Stays, Wish::Changes))
+            };
+            let outcome = s.change_key(self.table, key, &mut wish).await?;
+            if self.is_in_the_way(s, &outcome, &after).await? {
+                break outcome;
+            }
+        };
         if let Some(refused) = self.refuse_violation(violated, cx)? {
             return Ok(refused);
         }
@@ -332,6 +336,23 @@ impl<'p> TableWriter<'p> {
                 Box::pin(self.after_change(s, mark, rows, cx)).await
             }
             change => Ok(change),
+        }
+    }
+
+    /// Where a change has met a row that has the same value in a unique index: whether that is there still. It stays then, as for an insert; else
+    /// the change is tried again.
+    async fn is_in_the_way(
+        &self,
+        s: &mut Session,
+        outcome: &Updated,
+        new: &[Value],
+    ) -> Result<bool, SqlError> {
+        match outcome {
+            // Values that cannot collide were not kept.
+            Updated::Duplicate { index, key } if !new.is_empty() => {
+                Box::pin(self.keep_duplicate(s, *index, key, new)).await
+            }
+            _ => Ok(true),
         }
     }
 
@@ -367,10 +388,11 @@ impl<'p> TableWriter<'p> {
         let mut make = |old: RowRef<'_>| {
             let wanted = new(old)?;
             matched = wanted.is_some();
-            match wanted {
-                Some(row) => self.before_update(old, row, 1, cx, &mut violated),
-                None => Ok(None),
-            }
+            let Some(row) = wanted else {
+                return Ok(Wish::Passed);
+            };
+            let made = self.before_update(old, row, 1, cx, &mut violated)?;
+            Ok(made.map_or(Wish::Stays, Wish::Changes))
         };
         let outcome = match &self.told {
             None => s.update_key_now(self.table, key, &mut make)?,
@@ -397,20 +419,24 @@ impl<'p> TableWriter<'p> {
         }
     }
 
-    /// Changes a row that was read as `old`, in that version. `None` where it has another one by now.
+    /// Changes a row that was read as `old`, in that version, to what `new` says. `None` where it has another one by now.
     ///
     /// # Errors
-    /// 1062; 1451, 1452 and others of foreign keys; what the engine fails with.
+    /// 1062; 1451, 1452 and others of foreign keys; what `new` and the engine fail with.
     pub async fn update_seen(
         &self,
         s: &mut Session,
         (key, version): (&[u8], RowVersion),
         old: RowRef<'_>,
-        (new, line): (Vec<Value>, u64),
+        (new, line): (Result<Vec<Value>, SqlError>, u64),
         cx: &EvalCtx<'_>,
     ) -> Result<Option<Change>, SqlError> {
         let mut violated = None;
-        let Some(new) = self.before_update(old, new, line, cx, &mut violated)? else {
+        let made = new.and_then(|row| self.before_update(old, row, line, cx, &mut violated));
+        if !matches!(made, Ok(Some(_))) && !s.lock_seen(self.table, key, version).await? {
+            return Ok(None);
+        }
+        let Some(new) = made? else {
             let refused = self.refuse_violation(violated, cx)?;
             return Ok(Some(refused.unwrap_or(Change::Same)));
         };
@@ -421,6 +447,9 @@ impl<'p> TableWriter<'p> {
             Written::Gone => Updated::NotFound,
             Written::Duplicate { index, key } => Updated::Duplicate { index, key },
         };
+        if !self.is_in_the_way(s, &outcome, &new).await? {
+            return Ok(None);
+        }
         if self.related.is_some() && matches!(outcome, Updated::Duplicate { .. }) {
             let before = old.to_values();
             let first = self.refused_before(s, &outcome, (&before, &new), cx);
@@ -467,7 +496,7 @@ impl<'p> TableWriter<'p> {
         s.delete_key(self.table, key, &mut wanted).await
     }
 
-    /// Deletes the row with this full clustered key, if there is one and `wanted` says so; whether it did. `wanted` is called under the
+    /// Deletes the row with this full clustered key, if there is one and it is to [change](Wish::Changes); whether it did. `wanted` is called under the
     /// page's latch, for each version of the row that is met.
     ///
     /// # Errors
@@ -477,15 +506,15 @@ impl<'p> TableWriter<'p> {
         s: &mut Session,
         key: &[u8],
         cx: &EvalCtx<'_>,
-        mut wanted: impl FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send,
+        mut wanted: impl FnMut(RowRef<'_>) -> Result<Wish<()>, SqlError> + Send,
     ) -> Result<bool, SqlError> {
         if self.related.is_none() && self.told.is_none() {
-            return s.delete_key(self.table, key, &mut wanted).await;
+            return s.remove_key(self.table, key, &mut wanted).await;
         }
         let mark = s.mark();
         let mut before = Vec::new();
         let gone = s
-            .delete_key(self.table, key, &mut |row| {
+            .remove_key(self.table, key, &mut |row| {
                 before = row.to_values();
                 wanted(row)
             })
