@@ -298,10 +298,14 @@ impl Client<'_> {
                 // Read, compute, write back: what loses updates.
                 let key = self.register();
                 // A transaction of one statement cannot do both.
-                if !alone {
+                if alone {
+                    self.write_register(current, key, alone)
+                } else if self.rng.one_in(2) {
+                    self.touch_and_write(current, key)
+                } else {
                     self.read_range(current, key, key)?;
+                    self.write_register(current, key, alone)
                 }
-                self.write_register(current, key, alone)
             }
             92..99 => self.read_index(current),
             _ => self.delete(current, alone),
@@ -465,6 +469,36 @@ impl Client<'_> {
                 }
                 Err(other)
             }
+        }
+    }
+
+    /// An UPDATE to the same values locks the row as one that changes it does, at every level: what is written next follows the version that it met.
+    fn touch_and_write(&mut self, current: &mut Current<'_>, key: Key) -> Result<(), Failure> {
+        let way = match self.rng.below(5) {
+            0 => format!("k = {key}"),
+            1 => format!("k IN ({key}, {key})"),
+            2 => format!("k BETWEEN {key} AND {key}"),
+            3 => format!("k = {key} ORDER BY g LIMIT 1"),
+            _ => format!("k = {key} AND v >= 0"),
+        };
+        let touch = format!("UPDATE registers SET n = LAST_INSERT_ID(n) WHERE {way}");
+        let met = current.run(&touch)?.last_insert_id as u32;
+        let before = current.ops.len();
+        if self.rng.one_in(2) {
+            self.read_lists(current, 1)?;
+        }
+        self.write_register(current, key, false)?;
+        let wrong = |what: String| {
+            let why = format!("{touch} met version {met} of register {key}, and then {what}");
+            Err(Failure::Wrong(why))
+        };
+        match current.ops.get(before..).unwrap_or_default().last() {
+            _ if met == 0 => Ok(()),
+            Some(Op::Write {
+                version: Some(v), ..
+            }) if *v == met + 1 => Ok(()),
+            Some(Op::Write { version, .. }) => wrong(format!("{version:?} was written")),
+            _ => wrong("it was gone".to_owned()),
         }
     }
 
