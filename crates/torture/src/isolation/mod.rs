@@ -8,6 +8,7 @@
 
 mod client;
 mod fixture;
+mod held;
 mod locks;
 mod nemesis;
 mod play;
@@ -45,6 +46,10 @@ struct Plan {
     seed: u64,
     /// How many orders of each scenario are tried; 0 for no scenarios.
     orders: usize,
+    /// One case in so many of what is locked behind statements.
+    held: usize,
+    /// Of the scenarios nothing else.
+    held_alone: bool,
     /// Only scenarios whose names contain this.
     only: String,
     /// Pin what the scenarios give.
@@ -84,6 +89,9 @@ pub struct Options {
     /// How many orders of each scenario are tried; 0 for no scenarios.
     #[arg(long, default_value_t = 40)]
     orders: usize,
+    /// Of the scenarios only what is locked behind statements.
+    #[arg(long)]
+    held: bool,
     /// Only scenarios whose names contain this.
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
@@ -109,6 +117,8 @@ pub fn command(options: &Options) -> Outcome<()> {
         flush: options.flush,
         seed: options.seed,
         orders: options.orders,
+        held: 1,
+        held_alone: options.held,
         only: options.only.clone(),
         bless: options.bless,
     })
@@ -133,6 +143,8 @@ pub fn short(seed: u64) -> Outcome<()> {
         flush: 1,
         seed,
         orders: 1,
+        held: 7,
+        held_alone: false,
         only: String::new(),
         bless: false,
     })
@@ -162,8 +174,11 @@ fn run(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
             .option("innodb-flush-log-at-trx-commit=2")
             .option("innodb-lock-wait-timeout=60");
         let server = quick.start()?;
-        play::all(&server, plan.orders, &plan.only, plan.bless)?;
-        locks::all(&server, &plan.only, plan.bless)?;
+        if !plan.held_alone {
+            play::all(&server, plan.orders, &plan.only, plan.bless)?;
+            locks::all(&server, &plan.only, plan.bless)?;
+        }
+        held::all(&server, &plan.only, plan.held, plan.bless)?;
         server.terminate()?;
     }
     let mut rng = Rng::new(plan.seed);
