@@ -17,6 +17,7 @@ mod events;
 mod failed_rollback;
 mod guard_cursor;
 mod insert;
+mod judged_row;
 mod kept;
 mod making;
 mod mark;

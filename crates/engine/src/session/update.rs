@@ -3,66 +3,17 @@
 use super::changed_row::ChangedRow;
 use super::conflict::{Conflict, ConflictCheck};
 use super::insert::check_key_len;
+use super::judged_row::{New, Prepared, Step, Work, keep, key_differs, new_row};
 use super::outcome::{NewValues, Wishes};
-use super::overflow_columns::{BuiltRow, build_inline};
 use super::secondary::entry_key;
 use super::{Inserted, LockWait, Mark, Pins, Session, Updated, Wish, Written};
 use crate::error;
-use crate::record::{Delta, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
+use crate::record::{Delta, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
 use btree::Action;
 use pager::{OpError, RecordKind};
 use std::sync::Arc;
-use types::keyenc::encode_key;
 use types::{SqlError, Value};
-
-/// A change worked out before the latch was taken: valid for that version of the row only.
-struct Prepared {
-    version: RowVersion,
-    values: Vec<Value>,
-    row: BuiltRow,
-}
-
-/// What one try after the other to change a row works with.
-#[derive(Default)]
-struct Work {
-    prepared: Option<Prepared>,
-    /// The row's version before the change.
-    version: RowVersion,
-    /// The old row is wanted: for the entries of secondary indexes, or by somebody else.
-    keep_old: bool,
-    /// Flags of the new version.
-    flags: u8,
-    /// The row stays, as one that was not meant.
-    passed: bool,
-    /// The row stays, and is written all the same: its header is the lock, where there is little room for others.
-    touches: bool,
-    row: ChangedRow,
-}
-
-/// The row that is to come, or why it is not made under the latch.
-enum New {
-    /// It is in [`ChangedRow::new`].
-    Row,
-    Step(Step),
-}
-
-/// What the closure under the latch came to.
-enum Step {
-    NotFound,
-    Moved,
-    /// The row stays, and is locked as far as it is to be.
-    Unchanged,
-    Done,
-    /// The row has overflow columns, which have to be read before the new values can be worked out.
-    Outside(RowVersion, Vec<u8>),
-    /// The new row has long columns, which have to be written first.
-    Long(RowVersion, Vec<Value>),
-    /// The clustered key changes.
-    Rekey(RowVersion, Vec<Value>),
-    /// What was worked out was for a version that is no longer the row's.
-    Stale,
-}
 
 /// What a change of one row came to.
 pub(super) enum Changed {
@@ -335,7 +286,7 @@ impl Session {
         };
         // A lone statement ends as soon as it has looked at its row.
         let lone = wait == LockWait::NoWait && !self.in_transaction();
-        let keeps_passed = !lone && self.keeps_passed();
+        let keeps_passed = self.keeps_passed();
         let (engine, reg, txid) = (&self.engine, &self.reg, self.txid);
         let change = &mut self.change;
         let mut step = Step::Done;
@@ -362,12 +313,8 @@ impl Session {
                 return Err(Conflict::Damaged);
             }
             let made = new_row(t, key, (v, old), f, work);
-            match &made {
-                Ok(New::Step(Step::Unchanged)) if !lone && (!work.passed || keeps_passed) => {
-                    keep(&check, key, (v, old), work)?;
-                }
-                Err(Conflict::Sql(_)) if !lone => check.keep_row(key, v)?,
-                _ => {}
+            if !lone {
+                keep(&check, key, (v, old), (&made, keeps_passed), work)?;
             }
             match made? {
                 New::Row => {}
@@ -380,16 +327,8 @@ impl Session {
                     return Ok(Action::Keep);
                 }
             }
-            let delta = Delta::between(old, &work.row.new);
-            let same = delta.prefix as usize == old.len() && old.len() == work.row.new.len();
-            if same && !lone && !work.touches {
-                keep(&check, key, (v, old), work)?;
-            }
             let new = &work.row.new;
-            if same && !work.touches {
-                step = Step::Unchanged;
-                return Ok(Action::Keep);
-            }
+            let delta = Delta::between(old, new);
             c.value
                 .extend_from_slice(&RowVersion::new(txid, work.flags).bytes());
             c.value.extend_from_slice(delta.middle(new));
@@ -525,74 +464,4 @@ impl Session {
         }
         Ok(None)
     }
-}
-
-/// The new row of a version that is there: made from what was prepared, or from what `f` says.
-fn new_row(
-    t: &Table,
-    key: &[u8],
-    (v, old): (RowVersion, &[u8]),
-    f: &mut Wishes<'_>,
-    work: &mut Work,
-) -> Result<New, Conflict> {
-    work.flags = 0;
-    (work.passed, work.touches) = (false, false);
-    match &work.prepared {
-        Some(p) if p.version == v => {
-            work.row.new.clear();
-            work.row.new.extend_from_slice(&p.row.bytes);
-            if p.row.external {
-                work.flags = EXTERNAL;
-            }
-            return Ok(New::Row);
-        }
-        Some(_) => return Ok(New::Step(Step::Stale)),
-        None if v.external() => return Ok(New::Step(Step::Outside(v, old.to_vec()))),
-        None => {}
-    }
-    let values = match f(t.layout.row(old)).map_err(Conflict::Sql)? {
-        Wish::Changes(values) => values,
-        left => {
-            work.passed = matches!(left, Wish::Passed);
-            return Ok(New::Step(Step::Unchanged));
-        }
-    };
-    if key_differs(t, key, &values, &mut work.row.key) {
-        return Ok(New::Step(Step::Rekey(v, values)));
-    }
-    if !build_inline(t, &values, &mut work.row.builder, &mut work.row.new).map_err(Conflict::Sql)? {
-        return Ok(New::Step(Step::Long(v, values)));
-    }
-    Ok(New::Row)
-}
-
-/// A row that is not changed stays locked: in the lock table, or, where locks have taken half of the memory that they may, by what is in its header, so that
-/// a statement that touches very many rows does not fail for it.
-fn keep(
-    check: &ConflictCheck,
-    key: &[u8],
-    (v, old): (RowVersion, &[u8]),
-    work: &mut Work,
-) -> Result<(), Conflict> {
-    let elsewhere = v.external() || work.prepared.is_some() || v.writer() == check.me;
-    if work.passed || elsewhere || !check.locks.is_short() {
-        return check.keep_row(key, v);
-    }
-    work.touches = true;
-    work.row.new.clear();
-    work.row.new.extend_from_slice(old);
-    Ok(())
-}
-
-fn key_differs(t: &Table, key: &[u8], values: &[Value], encoded: &mut Vec<u8>) -> bool {
-    if t.def.indexes[0].parts.is_empty() {
-        return false;
-    }
-    encoded.clear();
-    encode_key(
-        t.key_parts(0),
-        t.index_columns(0).map(|c| values[c].as_ref()),
-        encoded,
-    );
-    encoded != key
 }
