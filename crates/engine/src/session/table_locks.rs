@@ -245,11 +245,14 @@ impl Session {
         let mut patience = self.patience();
         let engine = self.engine.clone();
         let numbers = || wanted.iter().map(|w| w.lock.number()).collect();
-        let reads = self.holds.reads;
-        let _awaiting = reads.then(|| engine.global.awaits(self.owner, numbers()));
+        let mut awaiting = None;
         loop {
             if writes {
                 self.begin_writing().await?;
+            }
+            // Not before it is known that the statement may wait: who is in its way loses his transaction.
+            if self.holds.reads && awaiting.is_none() {
+                awaiting = Some(engine.global.awaits(self.owner, numbers()));
             }
             let tried = self
                 .try_to_lock(&wanted, FailedRollbacks::Count, &patience)

@@ -204,3 +204,32 @@ fn who_keeps_the_server_from_a_table_and_waits_for_it_is_told() {
         close(&e);
     });
 }
+
+/// Who has the server and is refused a table waits for nobody: nobody loses his transaction for it.
+#[test]
+fn who_is_refused_a_table_is_in_nobodys_way() {
+    within(LIMIT, "no circle", || {
+        let e = stage();
+        for n in 0..20 {
+            let (mut writer, t) = user(&e, "t");
+            writer.answer_to_server_locks();
+            block_on(writer.insert(&t, &row(100 + n, n, 1, 10))).unwrap();
+            let mut reader = session(&e);
+            reader.answer_to_server_locks();
+            block_on(reader.lock_server_for_reading()).unwrap();
+            let commits = behind(writer, n as u64, |s| block_on(s.commit()));
+            if n % 2 == 0 {
+                a_moment();
+            }
+            for _ in 0..50 {
+                let refused = locks(&mut reader, &t, TableLockMode::Write).unwrap_err();
+                assert_eq!(refused.code, 1223);
+                thread::yield_now();
+            }
+            assert!(!commits.is_finished());
+            reader.release_locks();
+            commits.join().unwrap().1.unwrap();
+        }
+        close(&e);
+    });
+}
