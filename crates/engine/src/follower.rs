@@ -12,6 +12,8 @@ use crate::events::piece::{self, Pieces};
 use base::Lsn;
 use pager::{LogFollower, OpError, Record, RecordKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 use types::SqlError;
 
@@ -136,6 +138,8 @@ pub struct Follower {
     firsts: BTreeSet<Lsn>,
     /// Bytes that are kept of them.
     held: usize,
+    /// Records were passed that end no group since it waited last.
+    passed: bool,
     /// What the engine's start has found, until reading is past it.
     start: Option<(Lsn, HashSet<u64>)>,
 }
@@ -154,6 +158,7 @@ impl Engine {
             open: HashMap::new(),
             firsts: BTreeSet::new(),
             held: 0,
+            passed: false,
             start: Some(self.events.start()),
         }
     }
@@ -214,13 +219,14 @@ impl Engine {
 
 impl Follower {
     /// The next group; waits until there is one that is durable. `None`: the engine was closed in good order, and there is none.
-    /// Whoever stops waiting loses nothing.
+    /// Whoever stops waiting loses nothing. Where [`position`](Self::position) has moved without a group, and there is nothing more, it wakes its task
+    /// once: somebody may wait for that position, and nothing else may come.
     ///
     /// # Errors
     /// 1030: the log cannot be read, or is damaged; a group that is asked for began before the position that this follower was given.
     pub async fn next(&mut self) -> Result<Option<Group>, SqlError> {
         loop {
-            let next = self.log.next().await;
+            let next = self.next_record().await;
             let next = next.map_err(|e| error::storage(e, "the log"))?;
             let Some((at, end)) = next else {
                 return Ok(None);
@@ -276,6 +282,23 @@ impl Follower {
                 _ => {}
             }
         }
+    }
+
+    async fn next_record(&mut self) -> Result<Option<(Lsn, Lsn)>, OpError> {
+        let mut next = pin!(self.log.next());
+        let passed = &mut self.passed;
+        let next = poll_fn(|cx| {
+            let polled = next.as_mut().poll(cx);
+            // Told once, also where whoever is told stops waiting.
+            let tells = polled.is_pending() && std::mem::take(passed);
+            if tells && !base::mutant!("place-reached-without-a-word") {
+                cx.waker().wake_by_ref();
+            }
+            polled
+        })
+        .await;
+        self.passed = true;
+        next
     }
 
     /// Where it reads next: all groups whose commit record is before were given.

@@ -6,7 +6,11 @@ mod world;
 use base::block_on;
 use engine::*;
 use followed::{add, beginning, filled, groups, insert, long, opened, texts};
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Wake, Waker};
 use world::{def, index, key, row};
 
 #[test]
@@ -473,4 +477,46 @@ fn a_prepared_transaction_leaves_its_group_when_it_is_committed() {
         assert!(texts(&e, from).await == ["four.", "other.", &two, "one."]);
         assert!(texts(&e, resume).await == [&two, "one."]);
     });
+}
+
+struct Counts(AtomicU64);
+
+impl Wake for Counts {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Who waits for a place of the log that has no group is told by him who follows it. He may have passed that place at a look that nothing follows, so his task
+/// is woken once more; and not again where nothing has come since.
+#[test]
+fn a_place_without_a_group_is_told_of_once() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let mut s = e.session();
+        s.begin(Isolation::RepeatableRead, false);
+        insert(&mut s, 1).await;
+        s.commit().await.unwrap();
+        e.log_durable(e.end_of_groups().from).await.unwrap();
+    });
+    let end = e.end_of_groups().from;
+    let mut follower = e.follow(from);
+    let woken = Arc::new(Counts(AtomicU64::new(0)));
+    let waker = Waker::from(woken.clone());
+    // As a task does that lets go between its looks; what is read meanwhile it finds at the next.
+    let mut look = || {
+        let before = (follower.position(), woken.0.swap(0, Ordering::SeqCst));
+        let mut cx = Context::from_waker(&waker);
+        assert!(pin!(follower.next()).poll(&mut cx).is_pending());
+        let moved = follower.position() > before.0;
+        assert!(!moved || woken.0.load(Ordering::SeqCst) > 0, "{}", before.0);
+        follower.position()
+    };
+    while look() < end {
+        std::thread::yield_now();
+    }
+    for _ in 0..3 {
+        look();
+        assert_eq!(woken.0.load(Ordering::SeqCst), 0);
+    }
 }

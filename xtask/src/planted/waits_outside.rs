@@ -165,6 +165,12 @@ pub const WAITS_OUTSIDE: &[(&str, &str, &str, &str)] = &[
         "replica::tests::a_directory_whose_log_cannot_be_read_is_not_waited_for",
     ),
     (
+        "place-reached-without-a-word",
+        "engine",
+        "events",
+        "a_place_without_a_group_is_told_of_once",
+    ),
+    (
         "files-waited-for-without-a-word",
         "replication",
         "lib",
