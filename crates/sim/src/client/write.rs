@@ -1,7 +1,7 @@
 //! Statements that write, and what their outcomes are compared with.
 
 use super::{Client, Held, Tx};
-use crate::context::{Guard, Trouble};
+use crate::context::Trouble;
 use crate::model::Seq;
 use crate::shape::{Row, Shape};
 use engine::{Inserted, Isolation, ReadMode, RowBatch, Session, Updated, Written};
@@ -219,14 +219,7 @@ impl Client {
                     )));
                 }
             }
-            (Updated::Unchanged, seen) => {
-                // To touch a row excludes others, at every level.
-                if let Some(old) = seen.filter(|_| s.in_transaction()) {
-                    self.cx.count("rows touched");
-                    self.check_current(tx, h, old.id, Some(old.clone()))?;
-                    self.cx.guard(self.number, Guard::Id(h.life, old.id));
-                }
-            }
+            (Updated::Unchanged, _) => {}
             (Updated::Done, Some(old)) => {
                 self.cx.count("updates");
                 self.changed(tx, h, old.clone(), how.of(&old))?;
