@@ -27,7 +27,7 @@ impl LockTable {
     }
 
     /// Gives up one row's lock in the table before the transaction ends: READ COMMITTED found that the row does not
-    /// match. Only for a lock that was [`Acquired::Granted`] (or waited for) just now and protects nothing written.
+    /// match. Only for a lock that was [`Acquired::Granted`](super::Acquired::Granted) (or waited for) just now and protects nothing written.
     pub fn unlock(&self, owner: TxnId, index: u32, key: &[u8]) {
         self.give_up(index, key, owner, Queue::release);
     }

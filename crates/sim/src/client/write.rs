@@ -1,7 +1,7 @@
 //! Statements that write, and what their outcomes are compared with.
 
 use super::{Client, Held, Tx};
-use crate::context::Trouble;
+use crate::context::{Guard, Trouble};
 use crate::model::Seq;
 use crate::shape::{Row, Shape};
 use engine::{Inserted, Isolation, ReadMode, RowBatch, Session, Updated, Written};
@@ -219,7 +219,15 @@ impl Client {
                     )));
                 }
             }
-            (Updated::Unchanged, _) => {}
+            (Updated::Unchanged, seen) => {
+                // To touch a row excludes others, at every level. One of its own goes with what wrote it, at a rollback to a savepoint.
+                let others = seen.filter(|r| tx.own(h.life, r.id).is_none());
+                if let Some(old) = others.filter(|_| s.in_transaction()) {
+                    self.cx.count("rows touched");
+                    self.check_current(tx, h, old.id, Some(old.clone()))?;
+                    self.cx.guard(self.number, Guard::Id(h.life, old.id));
+                }
+            }
             (Updated::Done, Some(old)) => {
                 self.cx.count("updates");
                 self.changed(tx, h, old.clone(), how.of(&old))?;
