@@ -205,6 +205,22 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::temporary::they_go_with_their_session",
     ),
     (
+        "commit-behind-the-fence",
+        "session::tests::fence::what_was_open_cannot_be_committed_behind_the_fence",
+    ),
+    (
+        "prepared-commit-behind-the-fence",
+        "session::tests::fence::what_was_open_cannot_be_committed_behind_the_fence",
+    ),
+    (
+        "definition-behind-the-fence",
+        "session::tests::fence::a_definition_that_waits_is_refused_when_its_turn_comes",
+    ),
+    (
+        "fence-raised-beside-commits",
+        "session::tests::fence::nothing_is_committed_after_the_answer",
+    ),
+    (
         "rows-beside-not-locked",
         "session::tests::conflicts::what_a_change_has_looked_at_stays_locked",
     ),

@@ -143,6 +143,7 @@ pub struct Engine {
     pub(crate) events: crate::events::EventLog,
     /// Locks of the whole server.
     pub(crate) global: Arc<crate::table_lock::GlobalLock>,
+    pub(crate) fence: Arc<crate::fence::FenceState>,
     /// Sessions there have been.
     pub(crate) sessions: AtomicU64,
     pub(crate) counters: Counters,
@@ -207,6 +208,7 @@ impl Engine {
             }),
             pager,
             global: Arc::default(),
+            fence: Arc::default(),
             sessions: AtomicU64::new(0),
             counters: Counters::default(),
             notices: Notices::default(),

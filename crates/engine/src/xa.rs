@@ -10,7 +10,7 @@ use crate::schema::TableUse;
 use crate::txn::Registration;
 use crate::undo_reservation::UndoReservation;
 use base::lock::Mutex;
-use base::{Lsn, TxnId, le};
+use base::{Event, Lsn, TxnId, le};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use types::Isolation;
@@ -115,6 +115,8 @@ impl Branch {
 #[derive(Default)]
 pub(crate) struct Branches {
     map: Mutex<BTreeMap<Key, Branch>>,
+    /// Fired when one that was prepared has ended.
+    pub(crate) ended: Event,
 }
 
 impl Branches {
@@ -191,6 +193,16 @@ impl Branches {
         if is {
             map.remove(&xid.key());
         }
+        drop(map);
+        if is && ending {
+            self.ended.fire();
+        }
+    }
+
+    /// Whether any is prepared, or is being ended.
+    pub(crate) fn any_prepared(&self) -> bool {
+        let map = self.map.lock();
+        map.values().any(|b| !matches!(b, Branch::Active))
     }
 
     /// The prepared ones, and up to where the log must be durable for them to be.

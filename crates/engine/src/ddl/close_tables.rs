@@ -152,7 +152,7 @@ impl Session {
     /// Waits for the DDL mutex, and until nobody has locked the server against changes of definitions.
     ///
     /// # Errors
-    /// 1223: the session itself has locked it for reading; 1205, 1317.
+    /// 1223: the session itself has locked it for reading; 1205, 1317; 1290: the [fence](crate::Fence) is up.
     pub(crate) async fn lock_ddl<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
         // Its own lock of the server stays as long as the statement runs.
         self.may_change_definitions()?;
@@ -171,6 +171,10 @@ impl Session {
             guard.is_some()
         })
         .await?;
+        // Raised while it has waited, or since the statement has begun.
+        if !base::mutant!("definition-behind-the-fence") {
+            self.check_fence()?;
+        }
         guard.ok_or_else(|| SqlError::internal("no DDL guard"))
     }
 }

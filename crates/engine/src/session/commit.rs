@@ -34,7 +34,7 @@ impl Session {
     ///
     /// # Errors
     /// 1180: the log cannot be written, and whether the commit is there after the next start is not known. 1205, 1317: another session has locked
-    /// the server for reading; the transaction is as it was.
+    /// the server for reading; 1290: the [fence](crate::Fence) is up; the transaction is as it was.
     pub async fn commit(&mut self) -> Result<(), SqlError> {
         let committing = self.commit_in_memory().await?;
         match committing.end.is_none() {
@@ -54,6 +54,7 @@ impl Session {
             return Ok(Committing { end });
         }
         self.begin_commit().await?;
+        self.check_lasting()?;
         self.pack_events().await;
         self.log_most_events().await?;
         self.wait_admission().await?;
@@ -74,12 +75,22 @@ impl Session {
         if !self.has_few_events() || !self.begin_writing_now() {
             return None;
         }
+        self.check_lasting().ok()?;
         self.engine.log.admit(Purpose::Undo).ok()?;
         if !self.pack_events_now() {
             return None;
         }
         let end = self.record_commit().ok()?;
         Some(Committing { end })
+    }
+
+    /// Whether the transaction may leave what it has done, as the fence is now. It [has begun to commit](Self::begin_commit).
+    fn check_lasting(&self) -> Result<(), SqlError> {
+        let lasting = self.reg.is_lasting() || !self.events.is_empty() || self.events.is_logged();
+        match lasting && !base::mutant!("commit-behind-the-fence") {
+            true => self.check_fence(),
+            false => Ok(()),
+        }
     }
 
     /// Waits until nobody has locked the server for reading.

@@ -15,6 +15,7 @@ mod ddl_wait;
 mod delete;
 mod events;
 mod failed_rollback;
+mod fenced;
 mod guard_cursor;
 mod insert;
 mod judged_row;
@@ -56,6 +57,7 @@ pub(crate) use table_locks::{Patience, Wanted, in_order};
 use crate::engine::Engine;
 use crate::error;
 use crate::events::buffer::EventBuffer;
+use crate::fence::Rank;
 use crate::interrupt::Interrupt;
 use crate::schema::{Catalog, TableUse, ViewUse};
 use crate::table_lock::{Holds, Owner, Writing};
@@ -127,6 +129,8 @@ pub struct Session {
     pub(crate) while_locked: Option<Box<dyn Send + Sync>>,
     /// Says that it writes, where it is a client's.
     writing: Option<Writing>,
+    /// For whom it works.
+    pub(crate) rank: Rank,
     pub(crate) lock_timeout_us: u64,
     /// How long it waits for a table whose definition changes, or for a table's users to change its own.
     pub(crate) table_timeout_us: u64,
@@ -206,6 +210,7 @@ impl Session {
             holds: Holds::default(),
             while_locked: None,
             writing: None,
+            rank: Rank::Server,
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
             foreign_key_checks: true,

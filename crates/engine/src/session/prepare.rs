@@ -54,13 +54,14 @@ impl Session {
     ///
     /// # Errors
     /// 1180: the log cannot be written, and whether the transaction is prepared after the next start is not known. Another error, of which
-    /// 1205 beside a read lock of the server is one: nothing was done.
+    /// 1205 beside a read lock of the server is one, and 1290 behind the [fence](crate::Fence): nothing was done.
     pub async fn prepare(
         &mut self,
         claim: &mut Option<XidClaim>,
         attached: bool,
     ) -> Result<(), SqlError> {
         self.begin_commit().await?;
+        self.check_fence()?;
         self.need_txid();
         self.pack_events().await;
         self.log_most_events().await?;
@@ -119,8 +120,11 @@ impl Session {
     /// Commits the prepared transaction of this name; false where there is none that nobody else ends.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit). What was not committed is still prepared.
+    /// As [`commit`](Self::commit). What was not committed is still prepared. The caller [has begun to write](Self::begin_writing).
     pub async fn commit_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
+        if !base::mutant!("prepared-commit-behind-the-fence") {
+            self.check_fence_of_branches()?;
+        }
         let Some((txn, ending)) = self.engine.branches.claim_end(xid) else {
             return Ok(false);
         };
@@ -142,8 +146,10 @@ impl Session {
     /// as a commit: who has been answered does not ask again.
     ///
     /// # Errors
-    /// As [`rollback`](Self::rollback), then the next start tries again. 1180 as for a commit.
+    /// As [`rollback`](Self::rollback), then the next start tries again. 1180 as for a commit. 1290: behind the [fence](crate::Fence), as readers of the
+    /// log are told of it.
     pub async fn rollback_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
+        self.check_fence_of_branches()?;
         let Some((txn, mut ending)) = self.engine.branches.claim_end(xid) else {
             return Ok(false);
         };

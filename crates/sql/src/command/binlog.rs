@@ -91,7 +91,7 @@ impl Session {
         self.replayed = kept;
         self.take_back(lent);
         let applied = match applied {
-            Ok(()) if own => self.engine.commit().await,
+            Ok(()) if own => self.commit_open().await,
             applied => applied,
         };
         match (&applied, own) {

@@ -19,6 +19,7 @@ mod plugin;
 mod replica;
 mod scalar;
 mod server;
+mod server_mode;
 mod set;
 pub(crate) mod set_vars;
 pub mod show;

@@ -4,7 +4,7 @@ use types::error::codes;
 use types::gtid::GtidSet;
 use types::{SqlError, Value, Warning};
 
-use super::scalar;
+use super::{scalar, server_mode};
 use crate::access::Granted;
 use crate::binary_log::LogChange;
 use crate::context::Session;
@@ -106,6 +106,11 @@ impl Session {
                     && matches!(scope, None | Some(VarScope::Session))
                 {
                     return self.set_gtid_next(input).await;
+                }
+                if let Some(scope @ (VarScope::Global | VarScope::Persist)) = *scope
+                    && server_mode::is_mode(name)
+                {
+                    return self.set_server_mode(scope, name, input).await;
                 }
                 if name.eq_ignore_ascii_case("session_track_gtids") {
                     self.check_outside_transaction("session_track_gtids")?;

@@ -58,7 +58,7 @@ impl Session {
         let release = how.release.unwrap_or(kind == 2 && !chain);
         let again = (self.isolation, self.engine.is_read_only());
         if commit {
-            self.engine.commit().await?;
+            self.commit_open().await?;
         } else {
             self.engine.rollback().await?;
         }

@@ -105,12 +105,28 @@ impl Session {
 
     async fn xa_prepare(&mut self, xid: &Xid) -> Result<(), SqlError> {
         let state = self.xa_state();
-        let Some(b) = self.xa.as_mut().filter(|b| b.state == XaState::Idle) else {
+        let Some(b) = self.xa.as_ref().filter(|b| b.state == XaState::Idle) else {
             return Err(SqlError::xaer_rmfail(state));
         };
         if !b.xid.is_same(xid) {
             return Err(SqlError::fixed(codes::ER_XAER_NOTA));
         }
+        if let Err(e) = self.engine.begin_writing().await {
+            if !self.engine.in_transaction() {
+                // It was in the way of somebody who has locked the server, and is no more.
+                self.xa = None;
+            }
+            return Err(e);
+        }
+        if let Err(e) = self.check_fence() {
+            // As in MySQL: the branch is no more.
+            self.xa = None;
+            self.engine.rollback().await?;
+            return Err(e);
+        }
+        let Some(b) = self.xa.as_mut() else {
+            return Err(SqlError::internal("a branch has gone"));
+        };
         let attached = self
             .vars
             .value_by_name("xa_detach_on_prepare")
@@ -138,7 +154,7 @@ impl Session {
                 Err(SqlError::fixed(why))
             }
             (XaState::Idle, None) if one_phase => {
-                let committed = self.engine.commit().await;
+                let committed = self.commit_open().await;
                 if committed.is_err() && self.engine.in_transaction() {
                     self.engine.rollback().await?;
                 }
@@ -188,6 +204,7 @@ impl Session {
     async fn end_prepared(&mut self, xid: &Xid, commit: bool) -> Result<(), SqlError> {
         // What ends is another session's, which FLUSH TABLES WITH READ LOCK knows nothing of.
         self.engine.begin_writing().await?;
+        self.take_rank();
         let ended = match commit {
             true => {
                 let done = self.engine.commit_prepared(xid).await?;

@@ -180,6 +180,7 @@ impl Instance {
         });
         instance.obey_variables();
         instance.obey_offline_mode();
+        instance.obey_server_mode(&instance.engine);
         instance.watch_deadlocks();
         let source = Arc::downgrade(&instance);
         instance.status.register(Arc::new(ServerStatus(source)));

@@ -10,6 +10,7 @@
 
 use std::sync::atomic::Ordering;
 
+use engine::Rank;
 use types::error::codes;
 use types::gtid::{Gtid, GtidSet, Origin};
 use types::{Level, SqlError, Warning};
@@ -337,7 +338,10 @@ impl Session {
         let chained = self.engine.in_transaction();
         let read_only = self.engine.is_read_only();
         told.log().nothing(&mut self.engine, &told);
+        // As in MySQL, a name without a change may be taken where nothing may be changed: a replica leaves a transaction out that way.
+        let rank = self.engine.set_rank(Rank::Server);
         let done = self.engine.commit().await;
+        self.engine.set_rank(rank);
         if done.is_err() {
             self.engine.rollback().await?;
         }

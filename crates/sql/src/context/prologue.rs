@@ -4,8 +4,8 @@
 //! A statement that waits for nothing ([`nonblocking`](crate::session)) begins by the same rules, and leaves no trace where they
 //! refuse it.
 
+use engine::{Fence, Rank};
 use types::SqlError;
-use types::error::codes;
 
 use super::Session;
 use super::com::Com;
@@ -120,21 +120,35 @@ impl Session {
     }
 
     /// Whether anything may be changed, by the transaction and by `read_only` and `super_read_only` of the server.
-    fn may_change(&self, read_only_transaction: bool) -> Result<(), SqlError> {
-        if read_only_transaction {
-            return Err(SqlError::read_only_transaction());
+    fn may_change(&mut self, read_only_transaction: bool) -> Result<(), SqlError> {
+        match read_only_transaction {
+            true => Err(SqlError::read_only_transaction()),
+            false => self.check_fence(),
         }
+    }
+
+    /// Whether `read_only` and `super_read_only` let this session change anything, by the rights that it has now.
+    ///
+    /// # Errors
+    /// 1290.
+    #[inline]
+    pub(crate) fn check_fence(&mut self) -> Result<(), SqlError> {
+        self.take_rank();
+        self.engine.check_fence()
+    }
+
+    /// Tells the engine for whom the session works, by the rights that it has now.
+    #[inline]
+    pub(crate) fn take_rank(&mut self) {
         if self.applier {
-            return Ok(());
+            return;
         }
-        let hot = self.instance.globals.hot();
-        if hot.super_read_only() != 0 {
-            return Err(read_only("--super-read-only"));
-        }
-        if hot.read_only() != 0 && !self.security.has_one(statement::CONNECTIONS) {
-            return Err(read_only("--read-only"));
-        }
-        Ok(())
+        let fenced = self.engine.engine().fence() != Fence::Open;
+        let rank = match fenced && self.security.has_one(statement::CONNECTIONS) {
+            true => Rank::Administrator,
+            false => Rank::Client,
+        };
+        self.engine.set_rank(rank);
     }
 
     /// Refuses statements that change definitions, accounts, or rows without a plan that says so, before they begin: in a read-only
@@ -142,7 +156,7 @@ impl Session {
     ///
     /// # Errors
     /// 1792, 1290.
-    pub(crate) fn check_may_change(&self) -> Result<(), SqlError> {
+    pub(crate) fn check_may_change(&mut self) -> Result<(), SqlError> {
         self.may_change(self.is_read_only_now())
     }
 
@@ -156,14 +170,4 @@ impl Session {
             false => Ok(()),
         }
     }
-}
-
-/// 1290.
-fn read_only(option: &str) -> SqlError {
-    SqlError::new(
-        codes::ER_OPTION_PREVENTS_STATEMENT,
-        format!(
-            "The MySQL server is running with the {option} option so it cannot execute this statement"
-        ),
-    )
 }

@@ -168,6 +168,7 @@ impl Session {
     ) -> Session {
         let mut engine = instance.engine.session();
         engine.answer_to_server_locks();
+        engine.set_rank(engine::Rank::Client);
         let now = instance.clock.now_us();
         let process = instance
             .processes

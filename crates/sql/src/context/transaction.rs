@@ -1,5 +1,6 @@
 //! The session's transaction: how one begins, with or without a word, and what a statement's end does to the one around it.
 
+use types::error::codes;
 use types::{Isolation, SqlError};
 
 use super::Session;
@@ -11,7 +12,26 @@ impl Session {
     /// 1399 in a branch of a distributed transaction; what committing fails with.
     pub(crate) async fn implicit_commit(&mut self) -> Result<(), SqlError> {
         self.outside_xa()?;
-        self.engine.commit().await
+        self.commit_open().await
+    }
+
+    /// Commits what is open. Every commit of a client's own transaction comes through here, but for those that wait for nothing.
+    ///
+    /// # Errors
+    /// 1290: the server takes no changes any more, and as in MySQL the transaction was rolled back; what committing fails with.
+    pub(crate) async fn commit_open(&mut self) -> Result<(), SqlError> {
+        match self.engine.commit().await {
+            Err(e) if e.code == codes::ER_OPTION_PREVENTS_STATEMENT => {}
+            done => return done,
+        }
+        // The rights that it goes by are those of its last change, when there may have been nothing to ask them about.
+        match self.check_fence() {
+            Ok(()) => self.engine.commit().await,
+            Err(e) => {
+                self.engine.rollback().await?;
+                Err(e)
+            }
+        }
     }
 
     /// How a transaction of a named level reads and writes.
@@ -47,7 +67,7 @@ impl Session {
     /// `autocommit` has a new value: switching it on commits what is open.
     pub(crate) async fn autocommit_changed(&mut self, was_on: bool) -> Result<(), SqlError> {
         if !was_on && self.vars.hot().autocommit {
-            self.engine.commit().await?;
+            self.commit_open().await?;
         }
         Ok(())
     }
@@ -69,7 +89,7 @@ impl Session {
     /// Commits a statement that is its own transaction.
     async fn commit_rows(&mut self) -> Result<(), SqlError> {
         self.rows_are_told();
-        self.engine.commit().await
+        self.commit_open().await
     }
 
     async fn end_rows<T, E: From<SqlError>>(&mut self, outcome: Result<T, E>) -> Result<T, E> {

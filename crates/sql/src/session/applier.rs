@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use engine::lock::CommitTurn;
-use engine::{Committing, Xid, XidClaim};
+use engine::{Committing, Rank, Xid, XidClaim};
 use types::gtid::Origin;
 use types::{Charset, CollationId, Isolation, SqlError};
 
@@ -54,6 +54,7 @@ impl Session {
         s.process.set_user(SYSTEM_USER, "", &nobody);
         s.client.multi_statements = false;
         s.applier = true;
+        s.engine.set_rank(Rank::Server);
         // What it does for itself, such as making its tables, is nobody else's transaction.
         let off = s.set_applied_kept(false);
         debug_assert!(off.is_ok(), "{off:?}");

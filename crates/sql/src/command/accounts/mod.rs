@@ -188,7 +188,9 @@ impl Session {
     async fn begin_account_change(&mut self) -> Result<(), SqlError> {
         self.check_no_tables_locked()?;
         self.implicit_commit().await?;
-        self.engine.begin_writing().await
+        self.engine.begin_writing().await?;
+        // Whoever had the server locked may have raised the fence.
+        self.check_fence()
     }
 
     /// Who has locked tables does not wait for others' changes of the accounts: they may wait for these tables.

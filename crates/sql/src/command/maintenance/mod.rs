@@ -7,7 +7,7 @@ mod histogram;
 use std::sync::Arc;
 
 use base::checksum::crc32c;
-use engine::{Isolation, KeyBound, ReadMode, RowBatch, ScanSpec, Table};
+use engine::{Isolation, KeyBound, Rank, ReadMode, RowBatch, ScanSpec, Table};
 use types::error::codes;
 use types::{DataType, Level, SqlError, Value, Warning};
 
@@ -90,10 +90,13 @@ async fn lines(
         MaintenanceVerb::Optimize => {
             let note = "Table does not support optimize, doing recreate + analyze instead";
             let mut out = vec![("note", note.to_owned())];
+            // As in MySQL, on a server that is read-only as well: nothing is told of it.
+            let rank = s.engine.set_rank(Rank::Server);
             let mut done = ddl::rebuild_as_is(s, n).await;
             if done.is_ok() {
                 done = analyze(s, n).await;
             }
+            s.engine.set_rank(rank);
             match done {
                 Ok(()) => out.push(ok()),
                 Err(e) => out.extend(failed(s, e)?),

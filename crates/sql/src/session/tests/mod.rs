@@ -14,6 +14,7 @@ mod depth;
 mod dumps;
 mod explain;
 mod expressions;
+mod fence;
 mod foreign_keys;
 mod functional;
 mod handlers;
