@@ -7,6 +7,7 @@
 //! | `failure` | why nothing came of it; lines for the user |
 //! | [`server`] | a server that is spoken to, and what it says of itself |
 //! | [`choice`] | which replica it is to be, and which transactions are errant. No I/O |
+//! | `proof` | whether a replica applies what its new source does |
 //! | [`promote`], [`rejoin`] | the steps |
 //!
 //! What they never do: decide that a source has failed (who calls them has), forget a transaction that they have seen without saying so, or
@@ -16,6 +17,7 @@ mod arguments;
 mod choice;
 mod failure;
 mod promote;
+mod proof;
 mod rejoin;
 mod server;
 

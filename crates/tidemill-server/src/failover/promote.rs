@@ -7,6 +7,7 @@ use types::gtid::GtidSet;
 use super::arguments::{Promote, SemiSync};
 use super::choice::{Candidate, best, errant, shown, without};
 use super::failure::{Failure, say};
+use super::proof::Proof;
 use super::server::{Server, State};
 
 struct Replica {
@@ -46,18 +47,26 @@ pub(super) fn run(p: &Promote, out: &mut dyn Write) -> Result<(), Failure> {
     let mut source = replicas.remove(at);
     raise(p, &mut source, out)?;
     let mut failed = Vec::new();
-    for r in &mut replicas {
-        match follow(p, r, &source, out) {
-            Ok(()) => {}
+    let mut following = Vec::new();
+    for mut r in replicas {
+        match follow(p, &mut r, &source) {
+            Ok(()) => following.push(r),
             // The others are to have their source whatever becomes of this one.
+            Err(Failure::Refused(text) | Failure::Usage(text)) => failed.push(text),
+        }
+    }
+    let to = source.server.address.clone();
+    let proof = Proof::begin(&mut source.server, !following.is_empty());
+    for r in &mut following {
+        match proof.of(&mut source.server, &mut r.server, p.common.wait) {
+            Ok(()) => say(out, format_args!("{} follows {to}", r.server.address)),
             Err(Failure::Refused(text) | Failure::Usage(text)) => failed.push(text),
         }
     }
     match failed.is_empty() {
         true => Ok(()),
         false => Err(Failure::refused(format!(
-            "{} is the source, but not all follow it: {}",
-            source.server.address,
+            "{to} is the source, but not all follow it: {}",
             failed.join("; ")
         ))),
     }
@@ -126,12 +135,32 @@ fn candidates(replicas: &[Replica]) -> Vec<Candidate> {
     replicas.iter().map(one).collect()
 }
 
-/// The source, if it answers.
-fn source_of(p: &Promote, replicas: &[Replica]) -> Option<Server> {
+/// The source, if it answers. One that says no lives, and clients may write to it: only who asks for it goes on then.
+fn source_of(
+    p: &Promote,
+    replicas: &[Replica],
+    out: &mut dyn Write,
+) -> Result<Option<Server>, Failure> {
     let address = replicas
         .iter()
-        .find_map(|r| r.state.replica.as_ref()?.source.clone())?;
-    Server::connect(&address, &p.common).ok()
+        .find_map(|r| r.state.replica.as_ref()?.source.clone());
+    let Some(address) = address else {
+        return Ok(None);
+    };
+    match Server::reach(&address, &p.common) {
+        Ok(reached) => Ok(reached),
+        Err(Failure::Refused(text)) if p.common.force => {
+            say(
+                out,
+                format_args!("the source lives, and cannot be made read-only: {text} (--force)"),
+            );
+            Ok(None)
+        }
+        Err(Failure::Refused(text)) => Err(Failure::refused(format!(
+            "the source lives, and cannot be made read-only: {text}. Nothing was changed. --force goes on, and what clients commit there is lost"
+        ))),
+        Err(e) => Err(e),
+    }
 }
 
 /// A source that answers is kept from being written to, and what it has is what replicas have to have.
@@ -140,7 +169,7 @@ fn fence(
     replicas: &[Replica],
     out: &mut dyn Write,
 ) -> Result<Option<GtidSet>, Failure> {
-    let Some(mut source) = source_of(p, replicas) else {
+    let Some(mut source) = source_of(p, replicas, out)? else {
         say(out, "the source does not answer");
         return Ok(None);
     };
@@ -152,7 +181,17 @@ fn fence(
         );
         return Ok(None);
     }
-    source.run("SET GLOBAL super_read_only = ON")?;
+    source.make_read_only(p.common.wait)?;
+    let branches = source.prepared()?;
+    if !branches.is_empty() && !p.common.force {
+        source.run("SET GLOBAL read_only = OFF")?;
+        return Err(Failure::refused(format!(
+            "{address}: nobody has ended the prepared transactions {} (XA RECOVER), which no replica has. It takes changes again, and nothing else was \
+             changed. --force leaves them there",
+            branches.join(", ")
+        )));
+    }
+    // After that: every commit that clients were told of is in it, and no other comes.
     let executed = source.executed()?;
     say(
         out,
@@ -270,24 +309,16 @@ fn raise(p: &Promote, r: &mut Replica, out: &mut dyn Write) -> Result<(), Failur
     Ok(())
 }
 
-fn follow(
-    p: &Promote,
-    r: &mut Replica,
-    source: &Replica,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn follow(p: &Promote, r: &mut Replica, source: &Replica) -> Result<(), Failure> {
     if !r.state.super_read_only {
-        r.server.run("SET GLOBAL super_read_only = ON")?;
+        r.server.make_read_only(p.common.wait)?;
     }
-    let to = &source.server.address;
-    r.server.follow(to, &p.common)?;
-    say(out, format_args!("{} follows {to}", r.server.address));
-    Ok(())
+    r.server.follow(&source.server.address, &p.common)
 }
 
 /// `--check`: what is errant, and nothing is changed.
 fn check(p: &Promote, replicas: &mut [Replica], out: &mut dyn Write) -> Result<(), Failure> {
-    let source = source_of(p, replicas);
+    let source = source_of(p, replicas, out)?;
     let mut known = None;
     if let Some(mut source) = source {
         // After the replicas were asked: what it has got since is nobody's fault.

@@ -6,6 +6,7 @@ use std::io::Write;
 use super::arguments::Rejoin;
 use super::choice::{shown, without};
 use super::failure::{Failure, say};
+use super::proof::Proof;
 use super::server::Server;
 
 /// Does it.
@@ -14,7 +15,7 @@ pub(super) fn run(r: &Rejoin, out: &mut dyn Write) -> Result<(), Failure> {
     let mut old = Server::connect(&r.server, common)?;
     if !common.check && !common.dry_run {
         // First of all: whatever comes of it, nobody writes there any more.
-        old.run("SET GLOBAL super_read_only = ON")?;
+        old.make_read_only(common.wait)?;
     }
     let before = old.state()?;
     // After that: what the new source has got meanwhile is not errant.
@@ -66,18 +67,7 @@ pub(super) fn run(r: &Rejoin, out: &mut dyn Write) -> Result<(), Failure> {
         old.run("SET GLOBAL rpl_semi_sync_replica_enabled = ON")?;
     }
     old.follow(&r.to, common)?;
-    if !old.wait_for(&to.executed, common.wait)? {
-        let state = old.state()?.replica.unwrap_or_default();
-        return Err(Failure::refused(format!(
-            "{} is a replica of {}, and has not caught up after {} s; receives: {}, applies: {}. {}",
-            r.server,
-            r.to,
-            common.wait.as_secs(),
-            state.receives,
-            state.applies,
-            state.failure
-        )));
-    }
+    Proof::begin(&mut new, true).of(&mut new, &mut old, common.wait)?;
     old.run("SET GLOBAL offline_mode = OFF")?;
     say(
         out,

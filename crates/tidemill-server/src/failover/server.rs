@@ -24,6 +24,8 @@ pub(super) struct ReplicaState {
     pub source: Option<Address>,
     pub source_uuid: Option<Sid>,
     pub receives: bool,
+    /// It is connected to its source, which has let it in.
+    pub connected: bool,
     pub applies: bool,
     pub retrieved: GtidSet,
     pub failure: String,
@@ -65,6 +67,41 @@ impl Server {
             conn,
             limit,
         })
+    }
+
+    /// As [`connect`](Self::connect); none where nothing answers there. What answers in any way lives.
+    pub fn reach(address: &Address, common: &Common) -> Result<Option<Server>, Failure> {
+        let at = (address.host.as_str(), address.port);
+        let (user, limit) = (&common.user, common.connect);
+        match common.tls.connect(at, user, &common.password, Some(limit)) {
+            Ok(conn) => Ok(Some(Server {
+                address: address.clone(),
+                conn,
+                limit,
+            })),
+            Err(ClientError::Io(_)) => Ok(None),
+            Err(e) => Err(Failure::refused(format!("{address}: {e}"))),
+        }
+    }
+
+    /// Keeps all clients from changing anything, and waits for what they have begun.
+    pub fn make_read_only(&mut self, wait: Duration) -> Result<(), Failure> {
+        let seconds = wait.as_secs().max(1);
+        self.run(&format!("SET SESSION lock_wait_timeout = {seconds}"))?;
+        self.run_within(
+            "SET GLOBAL super_read_only = ON",
+            Duration::from_secs(seconds),
+        )?;
+        Ok(())
+    }
+
+    /// The names of the transactions that are prepared there, as they are shown.
+    pub fn prepared(&mut self) -> Result<Vec<String>, Failure> {
+        let results = self.run("XA RECOVER")?;
+        let rows = results.iter().flat_map(|r| &r.rows);
+        Ok(rows
+            .filter_map(|r| Some(quoted(r.get(3)?.as_str()?)))
+            .collect())
     }
 
     /// Runs a statement that may take `more` than what any answer may.
@@ -146,6 +183,7 @@ impl Server {
             }),
             source_uuid: Sid::parse(&text("Source_UUID")),
             receives: text("Replica_IO_Running") != "No",
+            connected: text("Replica_IO_Running") == "Yes",
             applies: text("Replica_SQL_Running") == "Yes",
             retrieved: set(&text("Retrieved_Gtid_Set")).unwrap_or_default(),
             failure: failures.join(" ").trim().to_owned(),
