@@ -2,7 +2,7 @@
 //! who only reads goes on.
 
 use super::foreign_keys::Ties;
-use crate::schema::{ForeignKeyDef, Table, TableDef};
+use crate::schema::{ForeignKeyDef, Table, TableDef, related_key};
 use crate::session::{KeyBound, ReadMode, RowBatch, ScanSpec, Session};
 use std::sync::Arc;
 use types::SqlError;
@@ -65,17 +65,14 @@ impl Session {
                 if k.columns.iter().any(|c| row.is_null(usize::from(*c))) {
                     continue;
                 }
-                key.clear();
-                for (p, c) in parent.key_parts(index).iter().zip(&k.columns) {
-                    p.encode(row.column(usize::from(*c)), &mut key);
-                }
-                if key == last {
+                let columns = k.columns.iter().map(|c| usize::from(*c));
+                let values = columns.map(|c| (&def.columns[c].ty, row.column(c)));
+                let may_be = related_key(parent.key_parts(index), values, &mut key);
+                if may_be && key == last {
                     continue;
                 }
-                if !reader
-                    .has_key(parent, index, &key, ReadMode::Consistent)
-                    .await?
-                {
+                let mode = ReadMode::Consistent;
+                if !may_be || !reader.has_key(parent, index, &key, mode).await? {
                     reader.commit().await?;
                     return Err(SqlError::no_referenced_row(&k.in_message(def)));
                 }

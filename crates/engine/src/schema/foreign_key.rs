@@ -4,7 +4,8 @@
 //! `foreign_key_checks` off comes in any order.
 
 use super::def::{ColumnDef, ForeignKeyDef, IndexKind, IndexPart, ReferenceAction, TableDef};
-use types::DataType;
+use types::keyenc::KeyPart;
+use types::{DataType, ValueRef};
 
 impl ReferenceAction {
     /// As SQL has it.
@@ -138,6 +139,39 @@ pub(crate) fn go_together(child: &ColumnDef, parent: &ColumnDef, collations: boo
     }
 }
 
+/// The key with which an index begins, of these first parts, for values of columns of these types, which go together with its own. False where no row
+/// of the index has such a key: what has a fixed number of bytes equals what has as many alone, and is neither cut nor filled up to be another column's.
+pub fn related_key<'v>(
+    parts: &[KeyPart],
+    values: impl Iterator<Item = (&'v DataType, ValueRef<'v>)>,
+    key: &mut Vec<u8>,
+) -> bool {
+    key.clear();
+    for (p, (ty, v)) in parts.iter().zip(values) {
+        let full = filled_up(ty, v);
+        let v = full.as_deref().map_or(v, ValueRef::Bytes);
+        if let (DataType::Binary(n), ValueRef::Bytes(b)) = (&p.ty, v)
+            && b.len() != *n as usize
+        {
+            return false;
+        }
+        p.encode(v, key);
+    }
+    true
+}
+
+/// What a column of a fixed number of bytes makes of a value that is not in a row yet and has fewer.
+pub fn filled_up(ty: &DataType, v: ValueRef<'_>) -> Option<Vec<u8>> {
+    match (ty, v) {
+        (DataType::Binary(n), ValueRef::Bytes(b)) if b.len() < *n as usize => {
+            let mut full = b.to_vec();
+            full.resize(*n as usize, 0);
+            Some(full)
+        }
+        _ => None,
+    }
+}
+
 fn set_bytes(members: usize) -> usize {
     match members.div_ceil(8) {
         n if n > 4 => 8,
@@ -185,5 +219,32 @@ mod tests {
         assert!(together(DataType::Binary(4), DataType::VarBinary(9)));
         assert!(!together(DataType::Date, DataType::DateTime(0)));
         assert!(!together(DataType::DateTime(0), DataType::DateTime(3)));
+    }
+
+    #[test]
+    fn bytes_are_neither_cut_nor_filled_up() {
+        use DataType::{Binary, VarBinary};
+        let key = |parts: &[DataType], values: &[(DataType, &[u8])]| {
+            let parts = parts.iter().map(|t| KeyPart::new(t.clone(), true));
+            let parts: Vec<KeyPart> = parts.collect();
+            let values = values.iter().map(|(t, v)| (t, ValueRef::Bytes(v)));
+            let mut key = vec![1];
+            related_key(&parts, values, &mut key).then_some(key)
+        };
+        let three = key(&[Binary(3)], &[(Binary(3), b"ab\0")]);
+        assert!(three.is_some());
+        assert_eq!(key(&[Binary(3)], &[(VarBinary(9), b"ab\0")]), three);
+        // A row that comes has no more bytes than were written.
+        assert_eq!(key(&[Binary(3)], &[(Binary(3), b"ab")]), three);
+        assert_eq!(key(&[Binary(3)], &[(VarBinary(9), b"ab")]), None);
+        assert_eq!(key(&[Binary(3)], &[(VarBinary(9), b"abcd")]), None);
+        assert_eq!(key(&[Binary(3)], &[(Binary(5), b"abc")]), None);
+        let free = |t, v| key(&[VarBinary(9)], &[(t, v)]);
+        assert_eq!(free(Binary(3), b"ab"), free(VarBinary(9), b"ab\0"));
+        assert_ne!(free(Binary(3), b"ab"), free(VarBinary(9), b"ab"));
+        assert_ne!(free(VarBinary(12), b"abc"), free(VarBinary(12), b"abcd"));
+        let both = [VarBinary(9), Binary(2)];
+        assert!(key(&both, &[(Binary(1), b"x"), (VarBinary(5), b"yy")]).is_some());
+        assert_eq!(key(&both, &[(Binary(1), b"x"), (VarBinary(5), b"y")]), None);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::{
     ColumnDef, IndexKind, KeyBound, ReadMode, ReferenceAction, RowBatch, RowRef, ScanSpec, Session,
-    Table, Updated,
+    Table, Updated, filled_up,
 };
 use types::convert::to_text;
 use types::{DataType, SqlError, Value};
@@ -219,8 +219,10 @@ impl<'a> Cascade<'a> {
             Some(_) => k.on_update,
         };
         let mut key = Vec::new();
-        let values = c.columns.iter().map(|c| &old[usize::from(*c)]);
-        encode(child, c.index, values, &mut key);
+        let parent = (&*self.related.at(step.node).table, &c.columns[..]);
+        if !encode(child, c.index, parent, old, &mut key) {
+            return Ok(());
+        }
         if c.node == step.node
             && (step.updates || action.refuses())
             && own_child(child, c, old, &key)
@@ -338,8 +340,11 @@ impl<'a> Cascade<'a> {
         let mut values = Vec::with_capacity(k.columns.len());
         for (own, theirs) in k.columns.iter().zip(&c.columns) {
             let column = &child.def.columns[usize::from(*own)];
-            let value = to.map_or(&Value::Null, |row| &row[usize::from(*theirs)]);
-            match fitted(value, column) {
+            let theirs = usize::from(*theirs);
+            let value = to.map_or(&Value::Null, |row| &row[theirs]);
+            let parent = below.above.map(|s| &self.related.at(s.node).table.def);
+            let full = parent.and_then(|p| filled_up(&p.columns[theirs].ty, value.as_ref()));
+            match fitted(&full.map_or_else(|| value.clone(), Value::Bytes), column) {
                 Some(v) => values.push((usize::from(*own), v)),
                 None => return Err(self.related.has_child(child, k)),
             }
@@ -405,8 +410,7 @@ impl<'a> Cascade<'a> {
 fn own_child(t: &Table, c: &ChildKey, old: &[Value], key: &[u8]) -> bool {
     let columns = &t.def.foreign_keys[c.key].columns;
     let mut own = Vec::with_capacity(key.len());
-    let values = columns.iter().map(|c| &old[usize::from(*c)]);
-    encode(t, c.index, values, &mut own);
+    encode(t, c.index, (t, &columns[..]), old, &mut own);
     own == key
         && t.def
             .index_of(&c.columns)
@@ -426,8 +430,7 @@ impl<'a> Itself<'a> {
     fn of(t: &Table, c: &ChildKey, new: &'a [Value], key: &[u8]) -> Option<Itself<'a>> {
         let columns = &t.def.foreign_keys[c.key].columns;
         let mut own = Vec::with_capacity(key.len());
-        let values = columns.iter().map(|c| &new[usize::from(*c)]);
-        encode(t, c.index, values, &mut own);
+        encode(t, c.index, (t, &columns[..]), new, &mut own);
         if own != key || t.def.index_of(&c.columns) >= Some(c.index) {
             return None;
         }
@@ -435,8 +438,8 @@ impl<'a> Itself<'a> {
         if clustered.kind == IndexKind::Hidden {
             return Some(Itself::Values(new));
         }
-        let values = clustered.parts.iter();
-        encode(t, 0, values.map(|p| &new[usize::from(p.column)]), &mut own);
+        let columns: Vec<u16> = clustered.parts.iter().map(|p| p.column).collect();
+        encode(t, 0, (t, &columns[..]), new, &mut own);
         Some(Itself::Key(own))
     }
 
@@ -478,11 +481,8 @@ fn fitted(v: &Value, column: &ColumnDef) -> Option<Value> {
             (collation.charset().char_count(text) <= *chars as usize)
                 .then(|| Value::Str(text.clone(), *collation))?
         }
-        (Value::Bytes(b), DataType::Binary(n)) if b.len() <= *n as usize => {
-            let mut b = b.clone();
-            b.resize(*n as usize, 0);
-            Value::Bytes(b)
-        }
+        // Filled up it would not be the parent's any more.
+        (Value::Bytes(b), DataType::Binary(n)) if b.len() == *n as usize => v.clone(),
         (Value::Bytes(b), DataType::VarBinary(n)) if b.len() <= *n as usize => v.clone(),
         (Value::Bytes(_), DataType::Binary(_) | DataType::VarBinary(_)) => return None,
         (Value::Enum(n, _), DataType::Enum(own)) => {

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use engine::{ForeignKeyDef, Inserted, Session, Table};
+use engine::{ForeignKeyDef, Inserted, Session, Table, related_key};
 use types::error::codes;
 use types::{SqlError, Value};
 
@@ -133,11 +133,20 @@ impl<'p> Related<'p> {
                 return Ok(Some(p.key));
             };
             let parent = &self.at(at.node).table;
-            encode(parent, at.index, k.columns.iter().map(value), &mut key);
+            let child = (&*here.table, &k.columns[..]);
+            if !encode(parent, at.index, child, row, &mut key) {
+                return Ok(Some(p.key));
+            }
             let mut its_own = false;
             if Arc::ptr_eq(parent, &here.table) {
                 let mut own = Vec::new();
-                encode(parent, at.index, at.columns.iter().map(value), &mut own);
+                encode(
+                    parent,
+                    at.index,
+                    (&**parent, &at.columns[..]),
+                    row,
+                    &mut own,
+                );
                 its_own = own == key;
             }
             // It may be its own, if its entry in the parent's index is made first.
@@ -187,15 +196,16 @@ impl<'p> Related<'p> {
     }
 }
 
-/// The key with which an index begins for these values of its first columns.
-pub(super) fn encode<'v>(
+/// The key with which an index begins for a row's values in columns of a table: those of the index, or those that refer to them or are referred to by
+/// them. False where no row of the index has it.
+pub(super) fn encode(
     t: &Table,
     index: usize,
-    values: impl Iterator<Item = &'v Value>,
+    (of, columns): (&Table, &[u16]),
+    row: &[Value],
     key: &mut Vec<u8>,
-) {
-    key.clear();
-    for (p, v) in t.key_parts(index).iter().zip(values) {
-        p.encode(v.as_ref(), key);
-    }
+) -> bool {
+    let columns = columns.iter().map(|c| usize::from(*c));
+    let values = columns.map(|c| (&of.def.columns[c].ty, row[c].as_ref()));
+    related_key(t.key_parts(index), values, key)
 }
