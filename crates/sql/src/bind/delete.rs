@@ -7,12 +7,28 @@ use super::StatementBinder;
 use super::guard::Usage;
 use super::names::Names;
 use super::related::Changes;
+use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::BoundDelete;
 use super::update::{not_read_below, target_table};
 use super::view_names::ViewNames;
 use crate::access::Priv;
 use sql_parser::ast;
+
+/// A table as FROM has it.
+struct Written<'w> {
+    /// Its schema; empty for a query.
+    schema: &'w str,
+    name: &'w str,
+    alias: Option<&'w str>,
+}
+
+fn not_unique(name: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_NONUNIQ_TABLE,
+        format!("Not unique table/alias: '{name}'"),
+    )
+}
 
 impl StatementBinder<'_> {
     /// Plans DELETE.
@@ -46,18 +62,14 @@ impl StatementBinder<'_> {
             }
             ast::DeleteTarget::Multi { tables, .. } => {
                 let mut out = Vec::with_capacity(tables.len());
+                let mut written = Vec::new();
+                self.written(from, &mut written)?;
                 for t in tables {
-                    let at = self.loser(&c.names, t)?;
-                    match at {
-                        Some(i) if out.contains(&(i as u16)) => {
-                            return Err(SqlError::new(
-                                codes::ER_NONUNIQ_TABLE,
-                                format!("Not unique table/alias: '{}'", t.name),
-                            ));
-                        }
-                        Some(i) => out.push(i as u16),
-                        None => return Err(SqlError::unknown_table(&t.name, "MULTI DELETE")),
+                    let at = self.loser(&c.names, &written, t)? as u16;
+                    if out.contains(&at) {
+                        return Err(not_unique(&t.name));
                     }
+                    out.push(at);
                 }
                 out
             }
@@ -95,16 +107,73 @@ impl StatementBinder<'_> {
         })
     }
 
-    /// The place of a table that DELETE names among several.
-    fn loser(&self, names: &Names<'_>, t: &ast::ObjectName) -> Result<Option<usize>, SqlError> {
-        let meant = |schema: &str, alias: &str| {
-            *alias == *t.name && t.schema.as_deref().is_none_or(|s| *schema == *s)
+    /// The tables that FROM names, in order.
+    fn written<'w>(
+        &'w self,
+        from: &'w [ast::TableRef],
+        all: &mut Vec<Written<'w>>,
+    ) -> Result<(), SqlError> {
+        let of_query = |alias| Written {
+            schema: "",
+            name: alias,
+            alias: Some(alias),
         };
-        if let Some(v) = names.views.iter().find(|v| meant(&v.schema, &v.alias)) {
-            return self.lone_table(v).map(Some);
+        for t in from {
+            match t {
+                ast::TableRef::Table(f) => all.push(Written {
+                    schema: self.schema_of(&f.name)?,
+                    name: &f.name.name,
+                    alias: f.alias.as_deref(),
+                }),
+                ast::TableRef::Derived(d) => all.push(of_query(&d.alias)),
+                ast::TableRef::JsonTable(j) => all.push(of_query(&j.alias)),
+                ast::TableRef::Join(j) => {
+                    self.written(std::slice::from_ref(&j.left), all)?;
+                    self.written(std::slice::from_ref(&j.right), all)?;
+                }
+                ast::TableRef::List(list) => self.written(list, all)?,
+            }
         }
+        Ok(())
+    }
+
+    /// The place of a table that DELETE names among several. With a schema it is no alias; without, it is an alias, or the current schema's table.
+    ///
+    /// # Errors
+    /// 1046; 1066, 1109; 1395.
+    fn loser(
+        &self,
+        names: &Names<'_>,
+        written: &[Written<'_>],
+        t: &ast::ObjectName,
+    ) -> Result<usize, SqlError> {
+        let schema = self.schema_of(t)?;
+        let meant = |w: &&Written<'_>| match w.alias {
+            Some(alias) => t.schema.is_none() && *alias == *t.name,
+            None => *w.name == *t.name && w.schema == schema,
+        };
+        let mut found = written.iter().filter(meant);
+        let unknown = || SqlError::unknown_table(&t.name, "MULTI DELETE");
+        let w = found.next().ok_or_else(unknown)?;
+        if found.next().is_some() {
+            return Err(not_unique(&t.name));
+        }
+        let alias = w.alias.unwrap_or(w.name);
+        let is = |schema: &str, called: &str| called == alias && schema == w.schema;
+        if let Some(v) = names.views.iter().find(|v| is(&v.schema, &v.alias)) {
+            return self.lone_table(v);
+        }
+        let is_table = |f: &FromTable| match f.source {
+            // Their schemas are written in any case.
+            TableSource::Virtual(_) => {
+                f.schema.eq_ignore_ascii_case(w.schema) && *f.alias == *alias
+            }
+            // A view that is read like a query has its schema.
+            _ => is(&f.schema, &f.alias),
+        };
         let mut tables = names.tables.iter();
-        Ok(tables.position(|f| !f.hidden && meant(&f.schema, &f.alias)))
+        let at = tables.position(|f| !f.hidden && is_table(f));
+        at.ok_or_else(unknown)
     }
 
     /// The place of the only table of a view.
