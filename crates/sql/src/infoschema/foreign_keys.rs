@@ -1,6 +1,6 @@
 //! REFERENTIAL_CONSTRAINTS, INNODB_FOREIGN and INNODB_FOREIGN_COLS, and the rows of foreign keys in KEY_COLUMN_USAGE and TABLE_CONSTRAINTS.
 
-use engine::{ForeignKeyDef, IndexKind, ReferenceAction, Table};
+use engine::{ColumnDef, ForeignKeyDef, IndexKind, ReferenceAction, Table};
 use types::Value;
 
 use super::spec::{Spec, View, int, name, text, text_or_null, uint};
@@ -16,11 +16,14 @@ fn column_name(t: &Table, column: u16) -> &str {
     &t.def.columns[usize::from(column)].name
 }
 
-/// A table's rows of KEY_COLUMN_USAGE.
-pub(super) fn columns_used(t: &Table) -> Vec<Vec<Value>> {
+/// A table's rows of KEY_COLUMN_USAGE, of those columns that the session sees.
+pub(super) fn columns_used(t: &Table, sees: impl Fn(&ColumnDef) -> bool) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
     for k in sorted(t) {
         for (n, (own, theirs)) in k.columns.iter().zip(&k.parent_columns).enumerate() {
+            if !sees(&t.def.columns[usize::from(*own)]) {
+                continue;
+            }
             out.push(vec![
                 name("def"),
                 name(&t.def.schema),

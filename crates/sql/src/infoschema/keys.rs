@@ -1,17 +1,30 @@
 //! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS; what is known of tables' rows: COLUMN_STATISTICS, `mysql.innodb_table_stats`,
 //! `mysql.innodb_index_stats`.
 
-use engine::{IndexDef, IndexKind, Table};
+use engine::{ColumnDef, IndexDef, IndexKind, Table, TableDef};
 use types::Value;
 
 use super::foreign_keys;
 use super::spec::{Spec, View, int, moment, name, text, text_or_null, uint};
 use crate::access::Priv;
+use crate::bind::row_rules::columns_read;
 use crate::describe::columns::{cardinality, escaped};
 use crate::describe::keys;
 
 fn shown(t: &Table) -> Vec<&IndexDef> {
     keys::shown(&t.def.columns, &t.def.indexes)
+}
+
+/// Whether the session may know of a column: as COLUMNS has it, and of a functional key part where it may of all that it reads.
+fn sees(v: &View<'_>, def: &TableDef, c: &ColumnDef) -> bool {
+    let sees = |c: &ColumnDef| v.security().sees_column(&def.schema, &def.name, &c.name);
+    match c.key_expression() {
+        None => sees(c),
+        Some(e) => {
+            let mut read = columns_read(e, def).into_iter();
+            read.all(|c| sees(&def.columns[usize::from(c)]))
+        }
+    }
 }
 
 fn statistics(v: &View<'_>) -> Vec<Vec<Value>> {
@@ -20,6 +33,9 @@ fn statistics(v: &View<'_>) -> Vec<Vec<Value>> {
         for i in shown(t) {
             for (seq, p) in i.parts.iter().enumerate() {
                 let c = &t.def.columns[usize::from(p.column)];
+                if !sees(v, &t.def, c) {
+                    continue;
+                }
                 let prefix = match p.prefix {
                     0 => Value::Null,
                     n => int(i64::from(n)),
@@ -60,7 +76,7 @@ fn key_column_usage(v: &View<'_>) -> Vec<Vec<Value>> {
         for i in shown(t).into_iter().filter(|i| is_constraint(i)) {
             for (seq, p) in i.parts.iter().enumerate() {
                 let c = &t.def.columns[usize::from(p.column)];
-                if c.is_hidden() {
+                if c.is_hidden() || !sees(v, &t.def, c) {
                     continue;
                 }
                 out.push(vec![
@@ -79,7 +95,7 @@ fn key_column_usage(v: &View<'_>) -> Vec<Vec<Value>> {
                 ]);
             }
         }
-        out.extend(foreign_keys::columns_used(t));
+        out.extend(foreign_keys::columns_used(t, |c| sees(v, &t.def, c)));
     }
     out
 }

@@ -37,6 +37,7 @@ mod swaps;
 mod table_locks;
 mod tablespaces;
 mod temporary;
+mod unseen;
 mod views;
 mod waits;
 mod wide;
