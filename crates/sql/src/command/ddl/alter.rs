@@ -14,9 +14,7 @@ use crate::context::Session;
 use crate::context::TableName;
 use crate::sink::Done;
 use sql_expr::vars::SqlMode;
-use sql_parser::ast::{
-    AlterAction, AlterTable, CreateIndex, DropIndex, KeyDef, Name, ObjectName, TableOption,
-};
+use sql_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, KeyDef, Name, TableOption};
 
 use super::altered::{AlteredTable, Origin};
 use super::columns::DefCtx;
@@ -212,10 +210,10 @@ pub(super) fn changes_definition(a: &AlterAction) -> bool {
     )
 }
 
-/// The table's new name, if it gets one.
+/// The table's new name, if it gets one: of the current database where it names none, whatever the table is in.
 ///
 /// # Errors
-/// 1049; 1050: there is a table of that name.
+/// 1044, 1046, 1049; 1050: there is a table of that name.
 fn target(
     s: &mut Session,
     n: &TableName,
@@ -228,7 +226,8 @@ fn target(
     let Some(to) = to else {
         return Ok(None);
     };
-    let to = renamed(s, n, to)?;
+    let to = s.changeable_name(to)?;
+    check_identifier(&to.name, "table")?;
     if to == *n {
         return Ok(None);
     }
@@ -247,16 +246,6 @@ fn target(
         return Err(SqlError::table_exists(&to.name));
     }
     Ok(Some(to))
-}
-
-fn renamed(s: &mut Session, n: &TableName, to: &ObjectName) -> Result<TableName, SqlError> {
-    let schema = to.schema.as_deref().unwrap_or(&n.schema).to_owned();
-    s.check_schema_change(&schema)?;
-    check_identifier(&to.name, "table")?;
-    Ok(TableName {
-        schema,
-        name: to.name.to_string(),
-    })
 }
 
 /// The definition that the actions make, where no row has to be written for it: those there are mean the same under it, also in columns that

@@ -101,14 +101,14 @@ fn renames(s: &Session, statement: &Statement) -> Result<Vec<(TableName, TableNa
         }
         Statement::AlterTable(a) => {
             let from = s.full_name(&a.name)?;
-            let mut to = a.actions.iter().rev().filter_map(|a| match a {
-                AlterAction::RenameTo(to) => Some(TableName {
-                    schema: to.schema.as_deref().unwrap_or(&from.schema).to_owned(),
-                    name: to.name.to_string(),
-                }),
+            let to = a.actions.iter().rev().find_map(|a| match a {
+                AlterAction::RenameTo(to) => Some(to),
                 _ => None,
             });
-            Ok(to.next().map(|to| (from.clone(), to)).into_iter().collect())
+            match to {
+                Some(to) => Ok(vec![(from, s.full_name(to)?)]),
+                None => Ok(Vec::new()),
+            }
         }
         _ => Ok(Vec::new()),
     }
