@@ -368,7 +368,11 @@ impl Collector<'_> {
 
     fn alter_table(&mut self, a: &ast::AlterTable) -> Result<(), SqlError> {
         if self.is_own(&a.name)? {
-            return Ok(());
+            // Its new name may be one that belongs to others.
+            return a.actions.iter().try_for_each(|action| match action {
+                AlterAction::RenameTo(to) => self.on_base(to, CREATE.union(INSERT)),
+                _ => Ok(()),
+            });
         }
         if matches!(&a.actions[..], [AlterAction::Tablespace(_)]) {
             // As in MySQL: the table stays what it is.
@@ -379,12 +383,7 @@ impl Collector<'_> {
             match action {
                 AlterAction::RenameTo(to) => {
                     self.on_table(&a.name, DROP)?;
-                    let schema = to.schema.clone().or_else(|| a.name.schema.clone());
-                    let to = ObjectName {
-                        schema,
-                        name: to.name.clone(),
-                    };
-                    self.on_base(&to, REBUILD)?;
+                    self.on_base(to, REBUILD)?;
                 }
                 AlterAction::AddKey(k) => self.key(&a.name, k)?,
                 AlterAction::Partitions(..) => self.on_table(&a.name, DROP)?,

@@ -1,4 +1,4 @@
-//! Names that an account may not know: columns in what describes keys.
+//! Names that an account may not know or take: columns in what describes keys, tables that a temporary one would be called like.
 
 use super::Client;
 use super::access::stage;
@@ -40,4 +40,31 @@ fn keys_name_no_columns_that_are_not_seen() {
     root.run("GRANT INSERT ON a.p TO u@localhost");
     assert_eq!(u.rows(statistics).len(), 6);
     assert_eq!(u.rows(usage).len(), 5);
+}
+
+#[test]
+fn a_temporary_table_takes_no_name_without_a_right_to_it() {
+    let (s, mut root) = stage();
+    root.run("CREATE DATABASE own");
+    root.run("GRANT CREATE TEMPORARY TABLES ON own.* TO u@localhost");
+    let mut u = Client::of(&s, "u");
+    u.run("USE own");
+    u.run("CREATE TEMPORARY TABLE tmp (id INT)");
+    for to in ["mysql.user", "a.t", "b.new", "other", "own.other", "tmp"] {
+        for more in ["", ", ADD COLUMN x INT"] {
+            let sql = format!("ALTER TABLE tmp RENAME TO {to}{more}");
+            assert_eq!(u.error(&sql), 1142, "{sql}");
+        }
+        let sql = format!("RENAME TABLE tmp TO {to}");
+        assert_eq!(u.error(&sql), 1142, "{sql}");
+    }
+    u.run("ALTER TABLE tmp ADD COLUMN y INT");
+    for (right, expected) in [("CREATE", 1142), ("INSERT", 0)] {
+        root.run(&format!("GRANT {right} ON a.* TO u@localhost"));
+        assert_eq!(u.error("ALTER TABLE tmp RENAME TO a.new"), expected);
+    }
+    assert_eq!(u.one("SELECT COUNT(*) FROM a.new"), "0");
+    root.run("GRANT CREATE, INSERT ON own.* TO u@localhost");
+    u.run("ALTER TABLE a.new RENAME TO back");
+    assert_eq!(u.one("SELECT COUNT(*) FROM own.back"), "0");
 }
