@@ -29,16 +29,16 @@ pub(super) struct Ties {
     pub(super) verify: Vec<usize>,
 }
 
-/// A column's name before and after.
-pub(super) type Renamed = (String, String);
+/// A column's name before and after; no name for one that goes, though another may come under its name.
+pub(super) type Renamed = (String, Option<String>);
 
 fn same_name(a: &str, b: &str) -> bool {
     a == b || a.to_lowercase() == b.to_lowercase()
 }
 
-fn is_named<'n>(renamed: &'n [Renamed], was: &'n str) -> &'n str {
+fn name_now<'n>(renamed: &'n [Renamed], was: &'n str) -> Option<&'n str> {
     let now = renamed.iter().find(|(a, _)| same_name(a, was));
-    now.map_or(was, |(_, b)| b)
+    now.map_or(Some(was), |(_, b)| b.as_deref())
 }
 
 /// The columns that have another name under a definition that leaves them where they are.
@@ -46,7 +46,7 @@ pub(super) fn renamed_in_place(old: &TableDef, def: &TableDef) -> Vec<Renamed> {
     let pairs = old.columns.iter().zip(&def.columns);
     let differs = pairs.filter(|(a, b)| a.name != b.name);
     differs
-        .map(|(a, b)| (a.name.clone(), b.name.clone()))
+        .map(|(a, b)| (a.name.clone(), Some(b.name.clone())))
         .collect()
 }
 
@@ -130,12 +130,12 @@ impl Ties {
             }
             let was = old.and_then(|o| k.columns_in(o).map(|c| (o, c)));
             for c in &mut k.parent_columns {
-                let now = is_named(renamed, c).to_owned();
-                if old.is_some() && def.column(&now).is_none() {
+                let there = |n: &&str| old.is_none() || def.column(n).is_some();
+                let Some(now) = name_now(renamed, c).filter(there) else {
                     let child = &child.def.name;
                     return Err(SqlError::fk_column_cannot_drop_child(c, &k.name, child));
-                }
-                *c = now;
+                };
+                *c = now.to_owned();
             }
             let k = &next.foreign_keys[n];
             let is = k.columns_in(def).unwrap_or_default();
@@ -306,16 +306,16 @@ fn key_before<'o>(
         let columns = w.columns.iter().map(|c| &old.columns[usize::from(*c)].name);
         let mut columns = columns.zip(&k.columns);
         let mut parents = w.parent_columns.iter().zip(&k.parent_columns);
-        let theirs = |(a, b): (&String, &String)| {
-            let a = if own { is_named(renamed, a) } else { a };
-            same_name(a, b)
+        let named = |a: &str, b: &str| name_now(renamed, a).is_some_and(|a| same_name(a, b));
+        let theirs = |(a, b): (&String, &String)| match own {
+            true => named(a, b),
+            false => same_name(a, b),
         };
         w.name == k.name
             && (w.on_delete, w.on_update) == (k.on_delete, k.on_update)
             && w.refers_to(&k.parent_schema, &k.parent)
             && w.columns.len() == k.columns.len()
-            && columns
-                .all(|(a, b)| same_name(is_named(renamed, a), &def.columns[usize::from(*b)].name))
+            && columns.all(|(a, b)| named(a, &def.columns[usize::from(*b)].name))
             && parents.all(theirs)
     };
     old.foreign_keys.iter().find(same)

@@ -73,7 +73,7 @@ impl Session {
             .await
     }
 
-    /// The same where columns get other names, given before and after: foreign keys of other tables follow. A table that has to do with foreign
+    /// The same where columns get other names, given before and after, or go: foreign keys of other tables follow. A table that has to do with foreign
     /// keys keeps its own name.
     ///
     /// # Errors

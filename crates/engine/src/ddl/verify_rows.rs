@@ -38,7 +38,11 @@ impl Session {
         k: &ForeignKeyDef,
         parent: &Arc<Table>,
     ) -> Result<(), SqlError> {
-        let columns = k.columns_in(&parent.def);
+        // A table that refers to itself may not have its columns' new names yet.
+        let columns = match Arc::ptr_eq(parent, child) {
+            true => k.columns_in(def),
+            false => k.columns_in(&parent.def),
+        };
         let Some(index) = columns.and_then(|c| parent.def.index_of(&c)) else {
             return Ok(());
         };

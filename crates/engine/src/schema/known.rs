@@ -19,8 +19,26 @@ pub(super) fn carried(old: &TableDef, known: &Arc<StatsCell>, def: &TableDef) ->
         return known.clone();
     }
     match saved(old, known, 0) {
-        Some(was) => Arc::new(mapped(&was, def, 1)),
+        Some(mut was) => {
+            // The same table's columns stay where they are, whatever they are called: names may have been exchanged.
+            if old.id == def.id {
+                follow_names(&mut was, def);
+            }
+            Arc::new(mapped(&was, def, 1))
+        }
         None => Arc::default(),
+    }
+}
+
+/// Columns of the same places have other names. The histogram of one that was renamed goes.
+fn follow_names(was: &mut Saved, def: &TableDef) {
+    let columns = &was.columns;
+    was.histograms.retain(|h| {
+        let mut pairs = columns.iter().zip(&def.columns);
+        pairs.any(|((n, _), c)| *n == h.column && *n == c.name)
+    });
+    for ((name, _), c) in was.columns.iter_mut().zip(&def.columns) {
+        name.clone_from(&c.name);
     }
 }
 

@@ -23,8 +23,8 @@ pub(super) struct AlteredTable {
     pub origins: Vec<Origin>,
     /// The rows that are there may violate a CHECK constraint.
     pub verify: bool,
-    /// Columns that get other names: before and after.
-    pub renamed: Vec<(String, String)>,
+    /// Columns that get other names, before and after, or go.
+    pub renamed: Vec<(String, Option<String>)>,
 }
 
 impl AlteredTable {

@@ -1,42 +1,33 @@
 //! The definition that all actions of an `ALTER TABLE` together make.
 //!
-//! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. The
-//! catalog and the rows are not touched here.
+//! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. As with columns
+//! ([`super::altered_columns`]), an index or a constraint that is dropped or changed is one that the table has already. The catalog and the rows are
+//! not touched here.
 
 use engine::{ColumnDef, ForeignKeyDef, IndexDef, IndexKind, TableDef, TableOptions};
 use types::error::codes;
-use types::{CollationId, SqlError, Warning};
+use types::{SqlError, Warning};
 
-use sql_parser::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
+use sql_parser::ast::{self, AlterAction, KeyDef, TableOption};
 
 use super::altered::{AlteredTable, Origin, recomputed};
-use super::columns::{self, DefCtx};
+use super::altered_columns::{Column, Columns};
+use super::columns::DefCtx;
 use super::datatype::fits;
-use super::identifier::check_identifier;
-use super::recoded::recoded;
 use super::row_format::{self, FormatUse};
 use super::table;
 use super::{checks, default, foreign_keys, functional, generated, keys};
 use crate::describe::keys::rank;
-
-struct Column {
-    number: u16,
-    def: ColumnDef,
-    origin: Origin,
-    explicit_null: bool,
-    /// The expression of a generated column, where the statement has one.
-    expression: Option<ast::Expr>,
-}
 
 struct Draft<'a> {
     old: &'a TableDef,
     columns: Vec<Column>,
     /// Their parts name columns by number.
     indexes: Vec<IndexDef>,
-    /// Their columns are numbers, too; those without a name are new.
+    /// Their columns are numbers, too.
     foreign_keys: Vec<ForeignKeyDef>,
-    /// Keys that new columns ask for.
-    own_keys: Vec<ast::IndexDef>,
+    /// How many of them the table has already; the others follow.
+    kept_keys: usize,
     next: u16,
 }
 
@@ -49,209 +40,97 @@ pub(super) fn apply(
     actions: &[AlterAction],
     ctx: &mut DefCtx<'_, '_>,
 ) -> Result<AlteredTable, SqlError> {
-    let mut draft = Draft::new(old);
-    let options = draft.options(actions, ctx)?;
+    let options = new_options(old, actions, ctx)?;
     ctx.collation = options.collation;
     let longest = keys::KeyLimits::of(&options, ctx.cx);
-    for a in actions {
-        draft.change_columns(a, ctx)?;
-    }
+    let columns = Columns::altered(old, actions, ctx)?;
+    let mut draft = Draft::new(old, columns.list, columns.next);
     for a in actions {
         draft.drop_keys(a)?;
     }
-    let own: Vec<ast::IndexDef> = std::mem::take(&mut draft.own_keys);
-    for k in &own {
+    draft.kept_keys = draft.foreign_keys.len();
+    draft.leave_columns()?;
+    draft.adjust_indexes(actions)?;
+    for k in &columns.own_keys {
         draft.add_key(k, longest, ctx)?;
     }
     for a in actions {
-        draft.change_keys(a, longest, ctx)?;
+        draft.add_keys(a, longest, ctx)?;
     }
     draft.finish(options, longest, actions, ctx)
 }
 
 impl<'a> Draft<'a> {
-    fn new(old: &'a TableDef) -> Draft<'a> {
-        let column = |(n, c): (usize, &ColumnDef)| Column {
-            number: n as u16,
-            def: ColumnDef {
-                fill: None,
-                ..c.clone()
-            },
-            origin: Origin::Kept(n as u16),
-            explicit_null: false,
-            expression: None,
-        };
+    fn new(old: &'a TableDef, columns: Vec<Column>, next: u16) -> Draft<'a> {
         let shown = old.indexes.iter().filter(|i| i.kind != IndexKind::Hidden);
         Draft {
             old,
-            columns: old.columns.iter().enumerate().map(column).collect(),
+            columns,
             indexes: shown.cloned().collect(),
             foreign_keys: old.foreign_keys.clone(),
-            own_keys: Vec::new(),
-            next: old.columns.len() as u16,
+            kept_keys: old.foreign_keys.len(),
+            next,
         }
-    }
-
-    fn find(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| c.def.is_named(name))
-    }
-
-    /// Refuses a name that a column other than that one has.
-    fn check_free(&self, name: &str, own: Option<usize>) -> Result<(), SqlError> {
-        let same = |c: &Column| c.def.name.to_lowercase() == name.to_lowercase();
-        let mut others = self.columns.iter().enumerate();
-        match others.any(|(i, c)| Some(i) != own && same(c)) {
-            true => Err(SqlError::dup_column(name)),
-            false => Ok(()),
-        }
-    }
-
-    fn known(&self, name: &str) -> Result<usize, SqlError> {
-        let unknown = || SqlError::unknown_column(name, &self.old.name);
-        self.find(name).ok_or_else(unknown)
     }
 
     fn defs(&self) -> Vec<ColumnDef> {
         self.columns.iter().map(|c| c.def.clone()).collect()
     }
 
-    fn change_columns(
-        &mut self,
-        a: &AlterAction,
-        ctx: &mut DefCtx<'_, '_>,
-    ) -> Result<(), SqlError> {
-        match a {
-            AlterAction::AddColumn { column, position } => self.add(column, position, ctx),
-            AlterAction::DropColumn(name) => self.remove(name),
-            AlterAction::ModifyColumn { column, position } => {
-                self.redefine(&column.name, column, position, ctx)
-            }
-            AlterAction::ChangeColumn {
-                old,
-                column,
-                position,
-            } => self.redefine(old, column, position, ctx),
-            AlterAction::SetDefault {
-                column,
-                expr,
-                parenthesised,
-            } => {
-                let at = self.known(column)?;
-                let c = &mut self.columns[at].def;
-                refuse_default(c)?;
-                c.default =
-                    default::resolve(&c.name, &c.ty, c.nullable, expr, *parenthesised, ctx.cx)?;
-                Ok(())
-            }
-            AlterAction::DropDefault(column) => {
-                let at = self.known(column)?;
-                refuse_default(&self.columns[at].def)?;
-                self.columns[at].def.default = engine::ColumnDefault::None;
-                Ok(())
-            }
-            AlterAction::ColumnVisibility(column, visible) => {
-                let at = self.known(column)?;
-                self.columns[at].def.invisible = !visible;
-                Ok(())
-            }
-            AlterAction::RenameColumn(from, to) => {
-                check_identifier(to, "column")?;
-                let at = self.known(from)?;
-                self.check_free(to, Some(at))?;
-                self.columns[at].def.name = to.to_string();
-                Ok(())
-            }
-            AlterAction::ConvertTo { charset, collation } => {
-                let wanted = table::table_collation(charset.as_deref(), collation.as_deref())?;
-                self.recode(wanted.unwrap_or(ctx.collation));
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn add(
-        &mut self,
-        written: &ast::ColumnDef,
-        position: &Option<ColumnPosition>,
-        ctx: &mut DefCtx<'_, '_>,
-    ) -> Result<(), SqlError> {
-        let built = columns::column(written, ctx.collation, ctx)?;
-        self.check_free(&built.def.name, None)?;
-        let number = self.next;
-        self.next += 1;
-        if self.columns.len() == table::MAX_COLUMNS {
-            return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
-        }
-        self.own_keys.extend(built.keys);
-        self.columns.push(Column {
-            number,
-            def: built.def,
-            origin: Origin::New,
-            explicit_null: built.explicit_null,
-            expression: built.expression,
-        });
-        self.place(self.columns.len() - 1, position)
-    }
-
-    fn remove(&mut self, name: &str) -> Result<(), SqlError> {
-        // What the same statement adds is not there yet.
-        let at = self
-            .find(name)
-            .filter(|&i| self.columns[i].origin != Origin::New);
-        let at = at.ok_or_else(|| SqlError::cant_drop(name))?;
-        if self.columns.len() == 1 {
-            return Err(SqlError::fixed(codes::ER_CANT_REMOVE_ALL_FIELDS));
-        }
-        let gone = self.columns.remove(at);
+    /// Indexes do without the columns that go, but a new column of the same name takes the place of one.
+    ///
+    /// # Errors
+    /// 1089, 1170, 3152.
+    fn leave_columns(&mut self) -> Result<(), SqlError> {
         for i in &mut self.indexes {
-            i.parts.retain(|p| p.column != gone.number);
+            let before = std::mem::take(&mut i.parts);
+            for mut p in before {
+                if !self.columns.iter().any(|c| c.number == p.column) {
+                    let gone = &self.old.columns[usize::from(p.column)];
+                    let new = |c: &&Column| c.origin == Origin::New && c.def.is_named(&gone.name);
+                    let Some(new) = self.columns.iter().find(new) else {
+                        continue;
+                    };
+                    p.column = new.number;
+                    p.prefix = keys::prefix_instead(gone, p.prefix, &new.def)?;
+                }
+                i.parts.push(p);
+            }
         }
+        Ok(())
+    }
+
+    /// Renames indexes of the table, and shows and hides them: by the names that they have before the statement.
+    ///
+    /// # Errors
+    /// 1176, also for one that is dropped or gets two names; 1280.
+    fn adjust_indexes(&mut self, actions: &[AlterAction]) -> Result<(), SqlError> {
+        let before = self.indexes.clone();
+        let mut renamed: Vec<usize> = Vec::new();
+        for a in actions {
+            match a {
+                AlterAction::IndexVisibility(name, visible) => {
+                    let at = keys::position_of(&before, &self.old.name, name)?;
+                    self.indexes[at].invisible = !visible;
+                }
+                AlterAction::RenameIndex(from, to) => {
+                    keys::check_name(to)?;
+                    let at = keys::position_of(&before, &self.old.name, from)?;
+                    if before[at].kind == IndexKind::Primary {
+                        return Err(keys::wrong_name(from));
+                    }
+                    if renamed.contains(&at) {
+                        return Err(keys::unknown(&self.old.name, from));
+                    }
+                    renamed.push(at);
+                    self.indexes[at].name = to.to_string();
+                }
+                _ => {}
+            }
+        }
+        // Nothing is left of those whose columns have all gone.
         self.indexes.retain(|i| !i.parts.is_empty());
         Ok(())
-    }
-
-    fn redefine(
-        &mut self,
-        name: &str,
-        written: &ast::ColumnDef,
-        position: &Option<ColumnPosition>,
-        ctx: &mut DefCtx<'_, '_>,
-    ) -> Result<(), SqlError> {
-        let at = self.known(name)?;
-        let built = columns::column(written, ctx.collation, ctx)?;
-        self.check_free(&built.def.name, Some(at))?;
-        self.own_keys.extend(built.keys);
-        let c = &mut self.columns[at];
-        generated::check_kind(&c.def, &built.def)?;
-        c.explicit_null = built.explicit_null;
-        c.expression = built.expression;
-        c.def = built.def;
-        self.place(at, position)
-    }
-
-    /// Moves a column to where it is wanted.
-    fn place(&mut self, at: usize, position: &Option<ColumnPosition>) -> Result<(), SqlError> {
-        let Some(position) = position else {
-            return Ok(());
-        };
-        let column = self.columns.remove(at);
-        let to = match position {
-            ColumnPosition::First => 0,
-            ColumnPosition::After(name) => self.known(name)? + 1,
-        };
-        self.columns.insert(to, column);
-        // Functional key parts may read what has come behind them.
-        self.columns.sort_by_key(|c| c.def.is_hidden());
-        Ok(())
-    }
-
-    /// CONVERT TO CHARACTER SET: each column of characters.
-    fn recode(&mut self, to: CollationId) {
-        // Functional key parts have the types of their expressions.
-        for c in self.columns.iter_mut().filter(|c| !c.def.is_hidden()) {
-            c.def.ty = recoded(&c.def.ty, to);
-        }
     }
 
     fn drop_keys(&mut self, a: &AlterAction) -> Result<(), SqlError> {
@@ -355,7 +234,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn change_keys(
+    fn add_keys(
         &mut self,
         a: &AlterAction,
         longest: keys::KeyLimits,
@@ -366,73 +245,8 @@ impl<'a> Draft<'a> {
             AlterAction::AddKey(KeyDef::Foreign(f)) => {
                 self.add_foreign_key(f, longest, &mut ctx.warnings)
             }
-            AlterAction::IndexVisibility(name, visible) => {
-                let at = keys::position_of(&self.indexes, &self.old.name, name)?;
-                self.indexes[at].invisible = !visible;
-                Ok(())
-            }
-            AlterAction::RenameIndex(from, to) => {
-                check_identifier(to, "")?;
-                let at = keys::position_of(&self.indexes, &self.old.name, from)?;
-                self.indexes[at].name = to.to_string();
-                Ok(())
-            }
             _ => Ok(()),
         }
-    }
-
-    /// The table's options with those that the actions name.
-    fn options(
-        &self,
-        actions: &[AlterAction],
-        ctx: &mut DefCtx<'_, '_>,
-    ) -> Result<TableOptions, SqlError> {
-        let mut options = self.old.options.clone();
-        // The next value is carried over; what a definition began with long ago is not a wish.
-        options.auto_increment = 0;
-        let mut charset = (None, None);
-        for a in actions {
-            match a {
-                AlterAction::Option(o) => {
-                    match o {
-                        TableOption::Charset(c) => charset.0 = Some(c.as_ref()),
-                        TableOption::Collate(c) => charset.1 = Some(c.as_ref()),
-                        _ => {}
-                    }
-                    let substitute = ctx.substitute_engines;
-                    table::option(
-                        &self.old.name,
-                        &mut options,
-                        o,
-                        substitute,
-                        &mut ctx.warnings,
-                    )?;
-                }
-                AlterAction::ConvertTo { charset, collation } => {
-                    let wanted = table::table_collation(charset.as_deref(), collation.as_deref())?;
-                    options.collation = wanted.unwrap_or(ctx.collation);
-                }
-                _ => {}
-            }
-        }
-        if let Some(c) = table::table_collation(charset.0, charset.1)? {
-            options.collation = c;
-        }
-        let format = |a: &AlterAction| matches!(a, AlterAction::Option(TableOption::RowFormat(_)));
-        if actions.iter().any(format) {
-            row_format::complete(&mut options, ctx.cx.vars);
-        }
-        if actions.iter().any(|a| matches!(a, AlterAction::Option(_))) {
-            let warnings = &mut ctx.warnings;
-            row_format::check(
-                &self.old.name,
-                &options,
-                FormatUse::Alter,
-                ctx.cx.vars,
-                warnings,
-            )?;
-        }
-        Ok(options)
     }
 
     fn finish(
@@ -445,7 +259,7 @@ impl<'a> Draft<'a> {
         self.drop_unused_parts();
         let position = |number: u16| self.columns.iter().position(|c| c.number == number);
         let renamed = self.renamed();
-        for k in &mut self.foreign_keys {
+        for (i, k) in self.foreign_keys.iter_mut().enumerate() {
             for c in &mut k.columns {
                 let at = position(*c).ok_or_else(|| {
                     let name = &self.old.columns[usize::from(*c)].name;
@@ -454,11 +268,17 @@ impl<'a> Draft<'a> {
                 *c = at as u16;
             }
             // What is new names columns as they come to be.
-            if !k.name.is_empty() && k.refers_to(&self.old.schema, &self.old.name) {
-                let known = self.old.foreign_keys.iter().any(|o| o.name == k.name);
-                for c in k.parent_columns.iter_mut().filter(|_| known) {
-                    let now = renamed.iter().find(|(was, _)| was == c);
-                    *c = now.map_or_else(|| c.clone(), |(_, is)| is.clone());
+            if i < self.kept_keys && k.refers_to(&self.old.schema, &self.old.name) {
+                for c in &mut k.parent_columns {
+                    let same = |was: &str| was.to_lowercase() == c.to_lowercase();
+                    match renamed.iter().find(|(was, _)| same(was)) {
+                        Some((_, Some(is))) => c.clone_from(is),
+                        Some((_, None)) => {
+                            let table = &self.old.name;
+                            return Err(SqlError::fk_column_cannot_drop_child(c, &k.name, table));
+                        }
+                        None => {}
+                    }
                 }
             }
         }
@@ -490,7 +310,7 @@ impl<'a> Draft<'a> {
         generated::define(&mut columns, &written, &indexes, named, ctx.cx)?;
         functional::give_types_again(self.old, &mut columns, &was, ctx.cx)?;
         generated::check_keys(&columns, &indexes)?;
-        default::check(&columns, Some(self.old), ctx.cx)?;
+        default::check(&columns, Some((self.old, &was)), ctx.cx)?;
         table::check_row_size(&columns, &options, ctx)?;
         for i in &mut indexes {
             keys::check_again(&columns, i, longest)?;
@@ -545,33 +365,57 @@ impl<'a> Draft<'a> {
             .retain(|c| !c.def.is_hidden() || used.contains(&c.number));
     }
 
-    /// Columns that get other names.
-    fn renamed(&self) -> Vec<(String, String)> {
-        let pair = |c: &Column| match c.origin {
-            Origin::Kept(n) | Origin::Converted(n) => {
-                let was = &self.old.columns[usize::from(n)].name;
-                (*was != c.def.name).then(|| (was.clone(), c.def.name.clone()))
-            }
-            Origin::New => None,
+    /// Columns that get other names, or go.
+    fn renamed(&self) -> Vec<(String, Option<String>)> {
+        let old = self.old.columns.iter().enumerate();
+        let shown = old.filter(|(_, was)| !was.is_hidden());
+        let pair = |(n, was): (usize, &ColumnDef)| {
+            let now = self.columns.iter().find(|c| c.was() == Some(n));
+            let now = now.map(|c| c.def.name.clone());
+            (now.as_ref() != Some(&was.name)).then(|| (was.name.clone(), now))
         };
-        self.columns.iter().filter_map(pair).collect()
+        shown.filter_map(pair).collect()
     }
 }
 
-impl Column {
-    /// Which column of the table it was.
-    fn was(&self) -> Option<usize> {
-        match self.origin {
-            Origin::Kept(n) | Origin::Converted(n) => Some(usize::from(n)),
-            Origin::New => None,
+/// The table's options with those that the actions name.
+fn new_options(
+    old: &TableDef,
+    actions: &[AlterAction],
+    ctx: &mut DefCtx<'_, '_>,
+) -> Result<TableOptions, SqlError> {
+    let mut options = old.options.clone();
+    // The next value is carried over; what a definition began with long ago is not a wish.
+    options.auto_increment = 0;
+    let mut charset = (None, None);
+    for a in actions {
+        match a {
+            AlterAction::Option(o) => {
+                match o {
+                    TableOption::Charset(c) => charset.0 = Some(c.as_ref()),
+                    TableOption::Collate(c) => charset.1 = Some(c.as_ref()),
+                    _ => {}
+                }
+                let substitute = ctx.substitute_engines;
+                table::option(&old.name, &mut options, o, substitute, &mut ctx.warnings)?;
+            }
+            AlterAction::ConvertTo { charset, collation } => {
+                let wanted = table::table_collation(charset.as_deref(), collation.as_deref())?;
+                options.collation = wanted.unwrap_or(ctx.collation);
+            }
+            _ => {}
         }
     }
-}
-
-/// A generated column has no default.
-fn refuse_default(c: &ColumnDef) -> Result<(), SqlError> {
-    match c.generated {
-        None => Ok(()),
-        Some(_) => Err(generated::no_usage("DEFAULT")),
+    if let Some(c) = table::table_collation(charset.0, charset.1)? {
+        options.collation = c;
     }
+    let format = |a: &AlterAction| matches!(a, AlterAction::Option(TableOption::RowFormat(_)));
+    if actions.iter().any(format) {
+        row_format::complete(&mut options, ctx.cx.vars);
+    }
+    if actions.iter().any(|a| matches!(a, AlterAction::Option(_))) {
+        let warnings = &mut ctx.warnings;
+        row_format::check(&old.name, &options, FormatUse::Alter, ctx.cx.vars, warnings)?;
+    }
+    Ok(options)
 }

@@ -6,6 +6,7 @@ use engine::{ColumnDef, ColumnDefault, TableDef};
 use types::error::codes;
 use types::{Charset, DataType, SqlError, Value};
 
+use super::expression::names_in;
 use crate::command::scalar;
 use crate::context::parse_error;
 use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
@@ -137,22 +138,57 @@ fn expression(expr: &ast::Expr) -> Result<ColumnDefault, SqlError> {
     Ok(ColumnDefault::Expr(text))
 }
 
-/// Checks what the expression defaults of a definition refer to; `old` is the table as it was.
+/// Checks what the expression defaults of a definition refer to; `old` is the table as it was, and says for each column which one it was.
 ///
 /// # Errors
-/// What binding says of an expression; 1054, 3766 for a column that `old` had and that is gone, 3767 for a later column whose own default
-/// is an expression, 3768 for an AUTO_INCREMENT column.
+/// What binding says of an expression; 1054, 3766 for a column that `old` had and that is gone or has another name, 3767 for a later column whose own
+/// default is an expression, 3768 for an AUTO_INCREMENT column.
 pub fn check(
     columns: &[ColumnDef],
-    old: Option<&TableDef>,
+    old: Option<(&TableDef, &[Option<usize>])>,
     cx: &EvalCtx<'_>,
 ) -> Result<(), SqlError> {
     for (at, c) in columns.iter().enumerate() {
         if let ColumnDefault::Expr(text) = &c.default {
+            let stays = |o: &ColumnDef| matches!(&o.default, ColumnDefault::Expr(t) if t == text);
+            if let Some((old, was)) = old
+                && was[at].is_some_and(|n| stays(&old.columns[n]))
+            {
+                check_kept(text, columns, old, was)?;
+            }
+            let old = old.map(|(old, _)| old);
             bind(text, Others { columns, at, old }, Clause::Elsewhere, cx)?;
         }
     }
     Ok(())
+}
+
+/// Refuses to let a default that stays read a column that has come under the name of another.
+fn check_kept(
+    text: &str,
+    columns: &[ColumnDef],
+    old: &TableDef,
+    was: &[Option<usize>],
+) -> Result<(), SqlError> {
+    let read = names_in(text);
+    let mut read = read.iter().filter_map(|n| old.column(n));
+    let moved = read.find(|&at| {
+        let now = was.iter().position(|w| *w == Some(at));
+        !now.is_some_and(|n| columns[n].is_named(&old.columns[at].name))
+    });
+    match moved {
+        None => Ok(()),
+        Some(at) => Err(depended(&old.columns[at].name, &old.name)),
+    }
+}
+
+fn depended(column: &str, table: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_DEPENDENT_BY_DEFAULT_GENERATED_VALUE,
+        format!(
+            "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed."
+        ),
+    )
 }
 
 /// The expression default of column number `at`, which was kept as text, bound against the others (slot 0).
@@ -205,12 +241,7 @@ impl Scope for Others<'_> {
                 Some((&old.columns[at].name, &old.name))
             });
             return Err(match gone {
-                Some((column, table)) => SqlError::new(
-                    codes::ER_DEPENDENT_BY_DEFAULT_GENERATED_VALUE,
-                    format!(
-                        "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed."
-                    ),
-                ),
+                Some((column, table)) => depended(column, table),
                 None => SqlError::unknown_column(&column_text(name), "default value expression"),
             });
         };

@@ -126,8 +126,9 @@ pub(super) fn check_gone(
     written: &[Option<Expr>],
 ) -> Result<(), SqlError> {
     let (mut read, mut keyed) = (Vec::new(), Vec::new());
-    for (c, written) in columns.iter().zip(written) {
-        if let (Some(g), None) = (&c.generated, written) {
+    for ((c, written), was) in columns.iter().zip(written).zip(was) {
+        // A new key part reads columns as they come to be.
+        if let (Some(g), None, Some(_)) = (&c.generated, written, was) {
             let names = expression::names_in(&g.expr);
             if g.hidden { &mut keyed } else { &mut read }.extend(names);
         }

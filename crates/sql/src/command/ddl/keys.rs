@@ -57,12 +57,34 @@ pub(super) fn position_of(
     table: &str,
     name: &str,
 ) -> Result<usize, SqlError> {
-    index_position(indexes, name).ok_or_else(|| {
-        SqlError::new(
-            codes::ER_KEY_DOES_NOT_EXITS,
-            format!("Key '{name}' doesn't exist in table '{table}'"),
-        )
-    })
+    index_position(indexes, name).ok_or_else(|| unknown(table, name))
+}
+
+/// What an index other than the primary key can be called.
+///
+/// # Errors
+/// 1059, 1280.
+pub(super) fn check_name(name: &str) -> Result<(), SqlError> {
+    match name.eq_ignore_ascii_case("PRIMARY") {
+        true => Err(wrong_name(name)),
+        false => check_identifier(name, ""),
+    }
+}
+
+/// Error 1280.
+pub(super) fn wrong_name(name: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_WRONG_NAME_FOR_INDEX,
+        format!("Incorrect index name '{name}'"),
+    )
+}
+
+/// Error 1176.
+pub(super) fn unknown(table: &str, name: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_KEY_DOES_NOT_EXITS,
+        format!("Key '{name}' doesn't exist in table '{table}'"),
+    )
 }
 
 /// One index as its definition says, without a name where none was written. `functional` are the columns of its functional parts, in order.
@@ -135,13 +157,10 @@ pub fn build(
             .unwrap_or_default()
             .to_owned(),
     };
-    if kind != IndexKind::Primary && name.eq_ignore_ascii_case("PRIMARY") {
-        return Err(SqlError::new(
-            codes::ER_WRONG_NAME_FOR_INDEX,
-            format!("Incorrect index name '{name}'"),
-        ));
+    match kind {
+        IndexKind::Primary => {}
+        _ => check_name(&name)?,
     }
-    check_identifier(&name, "")?;
     let comment = comment(def.options.comment.as_deref(), "index", &name)?;
     Ok(IndexDef {
         id: 0,
@@ -208,6 +227,24 @@ pub fn check_again(
         check_length(part_bytes, bytes, longest)?;
     }
     Ok(())
+}
+
+/// The prefix of a column in whose place in an index another one comes: as many characters of it.
+///
+/// # Errors
+/// 1089, 1170, 3152.
+pub(super) fn prefix_instead(
+    gone: &ColumnDef,
+    length: u32,
+    column: &ColumnDef,
+) -> Result<u32, SqlError> {
+    if gone.ty.is_string() || gone.ty.is_lob() || column.ty.max_bytes() != gone.ty.max_bytes() {
+        let width = gone.ty.collation().charset().max_len() as u64;
+        let whole = gone.ty.max_bytes() / width;
+        let length = Some(u64::from(length)).filter(|n| *n > 0);
+        return Ok(prefix(column, length.or(Some(whole)))?.0);
+    }
+    Ok(prefix(column, None)?.0)
 }
 
 /// Prefix in characters (0 for the whole column) and the bytes the part may take.

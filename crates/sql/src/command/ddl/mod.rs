@@ -5,6 +5,7 @@
 
 mod alter;
 mod altered;
+mod altered_columns;
 mod altered_table;
 mod checks;
 mod columns;
