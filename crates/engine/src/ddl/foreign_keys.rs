@@ -64,6 +64,8 @@ impl Ties {
     ) -> Result<Ties, SqlError> {
         let mut ties = Ties::default();
         for (i, k) in def.foreign_keys.iter().enumerate() {
+            // Of two of one name none is the one that was there.
+            refuse_twice(def, i)?;
             let was = old.and_then(|o| key_before(o, def, k, renamed).map(|w| (o, w)));
             if was.is_none() {
                 name_is_free(catalog, def, i)?;
@@ -199,10 +201,10 @@ impl Ties {
         }
     }
 
-    /// Of tables that get other names, given as they are and as they come to be, whose own foreign keys are put right here.
+    /// Of tables that get other names, given as they are and as they come to be, whose own foreign keys find their parents here.
     ///
     /// # Errors
-    /// 1826; 1822, 3734 and 3780, where a child waits for a table of the new name that this one cannot be.
+    /// 1822, 3734 and 3780, where a child waits for a table of the new name that this one cannot be.
     pub(super) fn of_rename(
         catalog: &Catalog,
         renamed: &mut [(Arc<Table>, TableDef)],
@@ -221,21 +223,8 @@ impl Ties {
             }
         };
         let mut ties = Ties::default();
-        for (t, def) in renamed.iter_mut() {
+        for (_, def) in renamed.iter_mut() {
             follow(def);
-            let generated = format!("{}_ibfk_", t.def.name);
-            let name = def.name.clone();
-            for k in &mut def.foreign_keys {
-                if let Some(rest) = k.name.strip_prefix(&generated) {
-                    k.name = format!("{name}_ibfk_{rest}");
-                    if k.name.chars().count() > LONGEST_NAME {
-                        return Err(SqlError::new(
-                            types::error::codes::ER_TOO_LONG_IDENT,
-                            format!("Identifier name '{}' is too long", k.name),
-                        ));
-                    }
-                }
-            }
         }
         for (from, _) in &names {
             for child in catalog.children_of(&from.0, &from.1) {
@@ -250,20 +239,6 @@ impl Ties {
             }
         }
         for (_, def) in renamed.iter() {
-            for k in &def.foreign_keys {
-                let others = catalog.schema(&def.schema).into_iter();
-                let mut others = others.flat_map(|s| s.tables.values());
-                let taken = others.any(|o| {
-                    !names.iter().any(|(n, _)| *n == full_name(&o.def))
-                        && o.def
-                            .foreign_keys
-                            .iter()
-                            .any(|x| same_name(&x.name, &k.name))
-                });
-                if taken {
-                    return Err(SqlError::fk_dup_name(&k.name));
-                }
-            }
             // Those that have waited for a table of this name.
             let to = full_name(def);
             for child in catalog.children_of(&to.0, &to.1) {
@@ -321,19 +296,59 @@ fn key_before<'o>(
     old.foreign_keys.iter().find(same)
 }
 
-/// No other foreign key of the schema has the name of this one.
-fn name_is_free(catalog: &Catalog, def: &TableDef, key: usize) -> Result<(), SqlError> {
+/// No other foreign key of the definition has the name of this one.
+fn refuse_twice(def: &TableDef, key: usize) -> Result<(), SqlError> {
     let name = &def.foreign_keys[key].name;
-    let named = |k: &ForeignKeyDef| same_name(&k.name, name);
-    let others = catalog.schema(&def.schema).into_iter();
-    let others = others.flat_map(|s| s.tables.values());
-    let mut others = others.filter(|t| t.def.name != def.name);
-    let twice = def.foreign_keys.iter().enumerate();
-    let mut twice = twice.filter(|(i, _)| *i != key);
-    match twice.any(|(_, k)| named(k)) || others.any(|t| t.def.foreign_keys.iter().any(&named)) {
+    let mut before = def.foreign_keys[..key].iter();
+    match before.any(|k| same_name(&k.name, name)) {
         true => Err(SqlError::fk_dup_name(name)),
         false => Ok(()),
     }
+}
+
+/// No foreign key of another table of the schema has the name of this one.
+fn name_is_free(catalog: &Catalog, def: &TableDef, key: usize) -> Result<(), SqlError> {
+    let name = &def.foreign_keys[key].name;
+    let others = catalog.schema(&def.schema).into_iter();
+    let others = others.flat_map(|s| s.tables.values());
+    let mut others = others.filter(|t| t.def.name != def.name);
+    match others.any(|t| has_key(&t.def, name)) {
+        true => Err(SqlError::fk_dup_name(name)),
+        false => Ok(()),
+    }
+}
+
+/// Foreign keys with a name made of their table's get another with it. All of them must be free among the tables of its new schema, of which it is none
+/// yet.
+///
+/// # Errors
+/// 1059, 1826.
+pub(super) fn rename_keys(
+    catalog: &Catalog,
+    old: &TableDef,
+    def: &mut TableDef,
+) -> Result<(), SqlError> {
+    let generated = format!("{}_ibfk_", old.name);
+    for k in &mut def.foreign_keys {
+        if let Some(rest) = k.name.strip_prefix(&generated) {
+            k.name = format!("{}_ibfk_{rest}", def.name);
+            if k.name.chars().count() > LONGEST_NAME {
+                return Err(SqlError::new(
+                    types::error::codes::ER_TOO_LONG_IDENT,
+                    format!("Identifier name '{}' is too long", k.name),
+                ));
+            }
+        }
+    }
+    for key in 0..def.foreign_keys.len() {
+        refuse_twice(def, key)?;
+        name_is_free(catalog, def, key)?;
+    }
+    Ok(())
+}
+
+fn has_key(def: &TableDef, name: &str) -> bool {
+    def.foreign_keys.iter().any(|k| same_name(&k.name, name))
 }
 
 /// No column of a new foreign key, on either side, is a virtual one.

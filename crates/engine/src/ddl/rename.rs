@@ -7,7 +7,7 @@
 
 use super::catalog::table_row;
 use super::check_names::refuse_taken;
-use super::foreign_keys::Ties;
+use super::foreign_keys::{Ties, rename_keys};
 use super::objects::{RenamedViews, is_taken};
 use super::row_change::{RowChange, TableName};
 use super::table_path;
@@ -129,6 +129,9 @@ impl Session {
             let mut def = t.def.clone();
             def.rename(ts, tname);
             view.remove_table(fs, fname);
+            // Step by step, as all of this: a name that a later step frees is taken.
+            rename_keys(&view, &t.def, &mut def)?;
+            refuse_taken(&view, &def, Some(def.id))?;
             view.put_table(Arc::new(Table::open(
                 self.engine.pager(),
                 def.clone(),
@@ -139,9 +142,6 @@ impl Session {
                 Some(i) => renamed[i].1 = def,
                 None => renamed.push((first, def)),
             }
-        }
-        for (_, def) in &renamed {
-            refuse_taken(&view, def, Some(def.id))?;
         }
         let ties = Ties::of_rename(before, &mut renamed, self.foreign_key_checks)?;
         Ok(Renamed {
