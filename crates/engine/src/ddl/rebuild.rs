@@ -178,7 +178,7 @@ impl Session {
         };
         // With what is known of the rows: their number, the next row id.
         let mut new = Table::open(engine.pager(), def, space.clone(), Some(&filled));
-        new.know_as(&old);
+        new.know_as(&old, renamed);
         engine.want_stats(&engine.show_new_file(Some(&old), new));
         ties.show(&engine);
         engine.ddl.set_pending_table(None);

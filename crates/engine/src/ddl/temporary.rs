@@ -193,7 +193,7 @@ impl Session {
         };
         let (rows, filled) = self.fill_temporary(old, &mut draft, rewrite).await?;
         let mut new = Table::open(engine.pager(), draft.def, space, Some(&filled));
-        new.know_as(old);
+        new.know_as(old, &[]);
         let new = Arc::new(new);
         engine.unnamed.put(&new, engine.log.end());
         file.keep();

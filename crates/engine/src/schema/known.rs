@@ -18,28 +18,34 @@ pub(super) fn carried(old: &TableDef, known: &Arc<StatsCell>, def: &TableDef) ->
     if same_columns && same_indexes {
         return known.clone();
     }
-    match saved(old, known, 0) {
-        Some(mut was) => {
-            // The same table's columns stay where they are, whatever they are called: names may have been exchanged.
-            if old.id == def.id {
-                follow_names(&mut was, def);
-            }
-            Arc::new(mapped(&was, def, 1))
-        }
-        None => Arc::default(),
-    }
+    // The same table's columns stay where they are, whatever they are called.
+    let pairs = old.columns.iter().zip(&def.columns);
+    let pairs = pairs.filter(|(a, b)| old.id == def.id && a.name != b.name);
+    let renamed: Vec<_> = pairs
+        .map(|(a, b)| (a.name.clone(), Some(b.name.clone())))
+        .collect();
+    carried_to(old, known, def, &renamed)
 }
 
-/// Columns of the same places have other names. The histogram of one that was renamed goes.
-fn follow_names(was: &mut Saved, def: &TableDef) {
-    let columns = &was.columns;
-    was.histograms.retain(|h| {
-        let mut pairs = columns.iter().zip(&def.columns);
-        pairs.any(|((n, _), c)| *n == h.column && *n == c.name)
-    });
-    for ((name, _), c) in was.columns.iter_mut().zip(&def.columns) {
-        name.clone_from(&c.name);
+/// The same for a definition under which columns have other names, which may have been exchanged, or are gone, though others may have come under their
+/// names. The histogram of such a column goes.
+pub(super) fn carried_to(
+    old: &TableDef,
+    known: &StatsCell,
+    def: &TableDef,
+    renamed: &[(String, Option<String>)],
+) -> Arc<StatsCell> {
+    let Some(mut was) = saved(old, known, 0) else {
+        return Arc::default();
+    };
+    let to = |name: &str| renamed.iter().find(|(a, _)| a == name);
+    was.histograms.retain(|h| to(&h.column).is_none());
+    for (name, _) in &mut was.columns {
+        if let Some((_, now)) = to(name) {
+            *name = now.clone().unwrap_or_default();
+        }
     }
+    Arc::new(mapped(&was, def, 1))
 }
 
 /// What is known of a table, as it is kept; `pages` of its file have been used.

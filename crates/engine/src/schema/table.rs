@@ -1,7 +1,7 @@
 //! A table as it is worked with: its definition, the row layout, its trees, and who uses it.
 
 use super::def::{IndexDef, IndexKind, TableDef};
-use super::known::{carried, mapped, saved};
+use super::known::{carried, carried_to, mapped, saved};
 use super::row_counts::RowCounts;
 use crate::record::RowLayout;
 use crate::stats::{Histogram, Saved, StatsCell, TableStats};
@@ -374,9 +374,13 @@ impl Table {
         self.lock = old.lock.clone();
     }
 
-    /// Knows of its rows what `old` knows, whose rows it has: they are not the same trees.
-    pub(crate) fn know_as(&mut self, old: &Table) {
-        self.known = carried(&old.def, &old.known, &self.def);
+    /// Knows of its rows what `old` knows, whose rows it has: they are not the same trees. `renamed`: columns by their names before and after, without
+    /// one where they are gone.
+    pub(crate) fn know_as(&mut self, old: &Table, renamed: &[(String, Option<String>)]) {
+        self.known = match renamed {
+            [] => carried(&old.def, &old.known, &self.def),
+            _ => carried_to(&old.def, &old.known, &self.def, renamed),
+        };
     }
 
     /// What is known of it, as it is kept; `pages` of its file have been used.
