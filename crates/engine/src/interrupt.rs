@@ -10,7 +10,7 @@ use crate::standing::Standing;
 use crate::table_lock::TablesInUse;
 use base::lock::{Mutex, MutexGuard};
 use base::{Clock, Event, TxnId};
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use types::{SqlError, Watch};
@@ -29,6 +29,8 @@ struct Timing {
 /// Shared by a session and whoever may kill it.
 pub struct Interrupt {
     flags: AtomicU8,
+    /// How many of its waits for others go on.
+    waits: AtomicU32,
     pub(crate) txid: AtomicU64,
     /// Fired by a kill, and when the statement's time is over.
     pub event: Event,
@@ -47,6 +49,7 @@ impl Interrupt {
     pub(crate) fn new(locks: Arc<LockTable>, clock: Arc<dyn Clock>) -> Interrupt {
         Interrupt {
             flags: AtomicU8::new(0),
+            waits: AtomicU32::new(0),
             txid: AtomicU64::new(0),
             event: Event::new(),
             progress: Progress::default(),
@@ -76,6 +79,18 @@ impl Interrupt {
     /// The session's transaction, if it has written or locked.
     pub fn txid(&self) -> Option<TxnId> {
         Some(TxnId(self.txid.load(Ordering::SeqCst))).filter(|t| *t != TxnId::NONE)
+    }
+
+    /// The session waits for others, or for a time that its user has set, until the result is dropped.
+    pub fn waiting(&self) -> WaitsForOthers<'_> {
+        self.waits.fetch_add(1, Ordering::Relaxed);
+        WaitsForOthers(self)
+    }
+
+    /// Whether it does.
+    #[inline]
+    pub fn waits_for_others(&self) -> bool {
+        self.waits.load(Ordering::Relaxed) > 0
     }
 
     /// Ends the running statement with 1317.
@@ -186,6 +201,15 @@ impl Interrupt {
         if let Some(at) = next {
             self.arm(at);
         }
+    }
+}
+
+/// See [`Interrupt::waiting`].
+pub struct WaitsForOthers<'i>(&'i Interrupt);
+
+impl Drop for WaitsForOthers<'_> {
+    fn drop(&mut self) {
+        self.0.waits.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

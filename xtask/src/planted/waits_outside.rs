@@ -9,6 +9,12 @@ pub const WAITS_OUTSIDE: &[(&str, &str, &str, &str)] = &[
         "next::a_second_session_waits_and_then_leaves_it_out",
     ),
     (
+        "client-that-has-gone-not-seen",
+        "tidemill-server",
+        "gone_clients",
+        "what_they_hold_is_given_back",
+    ),
+    (
         "stream-begun-without-a-word",
         "replication",
         "lib",

@@ -6,6 +6,7 @@ mod deferred_close;
 mod disk;
 pub mod file_modes;
 mod operation;
+mod peer;
 mod pool;
 mod single_client;
 mod thread_ring;
@@ -14,6 +15,7 @@ mod uring;
 
 pub use background_throttle::{lower_priority, throttle};
 pub use disk::RealDisk;
+pub use peer::has_hung_up;
 pub use single_client::{ActiveRequest, dedicate_to_requests, is_alone, pin_requests};
 pub use thread_ring::ThreadRing;
 pub use timer::RealClock;

@@ -344,7 +344,12 @@ impl Session {
                 }
                 self.interrupt.check()?;
                 self.engine.counters.lock_waits.inc();
-                match w.await {
+                let end = {
+                    let interrupt = self.interrupt.clone();
+                    let _waiting = interrupt.waiting();
+                    w.await
+                };
+                match end {
                     WaitEnd::Granted => Ok(()),
                     // Where it is not to end after all, what ended the wait was meant for the statement before.
                     WaitEnd::Killed => self.interrupt.check(),

@@ -44,6 +44,8 @@ impl Session {
         mut ready: impl FnMut() -> bool,
     ) -> Result<bool, SqlError> {
         let clock = &self.engine.environment().clock;
+        let interrupt = self.interrupt.clone();
+        let _waiting = interrupt.waiting();
         loop {
             let at = until_us.min(clock.now_us().saturating_add(LONGEST_TIMER_US));
             let timer = environment::deadline(&**clock, at);

@@ -22,6 +22,7 @@ use super::encode;
 use super::login::{Claim, Refused, authenticate};
 use super::names;
 use super::prepared::Prepared;
+use super::presence::while_present;
 use super::results::{FLUSH_AT, Form, Results};
 use crate::offload::offload;
 
@@ -90,6 +91,8 @@ impl Connection {
             return Flow::Fatal;
         };
         let to = self.session.vars().hot().results;
+        let (client, interrupt) = (packets.output.socket(), self.session.interrupt());
+        let clock = self.server.clock();
         let mut results = Results::new(
             &mut packets.output,
             self.capabilities,
@@ -97,7 +100,13 @@ impl Connection {
             to,
             self.status,
         );
-        let outcome = catch_unwind(pin!(self.session.execute(sql, &mut results))).await;
+        let outcome = while_present(
+            client,
+            &interrupt,
+            clock,
+            pin!(catch_unwind(pin!(self.session.execute(sql, &mut results)))),
+        )
+        .await;
         let outcome = finish(outcome, &mut results);
         self.status = results.status();
         self.after(outcome)
@@ -107,8 +116,18 @@ impl Connection {
     async fn run(&mut self, sql: &str) -> Flow {
         let to = self.session.vars().hot().results;
         let output = &mut self.packets.output;
+        let (client, interrupt) = (output.socket(), self.session.interrupt());
+        let clock = self.server.clock();
         let mut results = Results::new(output, self.capabilities, Form::Text, to, self.status);
-        let outcome = catch_unwind(pin!(self.session.execute(sql.as_bytes(), &mut results))).await;
+        let outcome = while_present(
+            client,
+            &interrupt,
+            clock,
+            pin!(catch_unwind(pin!(
+                self.session.execute(sql.as_bytes(), &mut results)
+            ))),
+        )
+        .await;
         let outcome = finish(outcome, &mut results);
         self.after(outcome)
     }
@@ -161,6 +180,7 @@ impl Connection {
             Form::Binary
         };
         let output = &mut packets.output;
+        let client = output.socket();
         let mut results = Results::new(output, self.capabilities, form, to, self.status)
             .with_definitions(&mut prepared.definitions);
         let session = &mut self.session;
@@ -168,8 +188,19 @@ impl Connection {
         let outcome = match catch_unwind_now(|| session.start_prepared(id, params, &mut results)) {
             Ok(Execution::Done(done)) => Ok(done),
             Ok(Execution::Pending(rest)) => {
-                let rest = session.finish_prepared(rest, id, params, &mut results);
-                catch_unwind(pin!(rest)).await
+                let interrupt = session.interrupt();
+                while_present(
+                    client,
+                    &interrupt,
+                    self.server.clock(),
+                    pin!(catch_unwind(pin!(session.finish_prepared(
+                        rest,
+                        id,
+                        params,
+                        &mut results
+                    )))),
+                )
+                .await
             }
             Err(panic) => Err(panic),
         };

@@ -26,6 +26,7 @@ mod names;
 mod packet_stream;
 mod peer;
 mod prepared;
+mod presence;
 mod registry;
 mod results;
 mod server_state;

@@ -5,6 +5,7 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::os::fd::RawFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -313,6 +314,11 @@ impl Output {
             self.charge.set(if held > LARGE_OUTPUT { held } else { 0 });
         }
         Ok(())
+    }
+
+    /// The number of the socket's file, open as long as this lives.
+    pub fn socket(&self) -> RawFd {
+        self.stream.number()
     }
 
     /// Waits until the client has closed the connection, as far as that can be seen without reading.

@@ -22,6 +22,11 @@ pub(super) struct Server {
 }
 
 impl Server {
+    /// The clock by which statements wait.
+    pub(super) fn clock(&self) -> &dyn base::Clock {
+        &*self.database.instance.engine().environment().clock
+    }
+
     /// The longest packet that a client may send before it has a session.
     pub(super) fn largest_packet(&self) -> usize {
         let bytes = self.database.instance.globals().hot().max_allowed_packet();

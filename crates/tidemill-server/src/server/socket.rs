@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -86,6 +87,14 @@ impl Socket {
         match self {
             Socket::Tcp(s) => Pin::new(s).poll_write_vectored(cx, from),
             Socket::Unix(s) => Pin::new(s).poll_write_vectored(cx, from),
+        }
+    }
+
+    /// The number of its file.
+    pub fn number(&self) -> RawFd {
+        match self {
+            Socket::Tcp(s) => s.as_raw_fd(),
+            Socket::Unix(s) => s.as_raw_fd(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A client's bytes as an event loop serves them, in the clear or under TLS.
 
 use std::io;
+use std::os::fd::RawFd;
 use std::task::{Context, Poll, ready};
 
 use rustls::ServerConnection;
@@ -61,6 +62,11 @@ impl Stream {
     /// Reads what there is as it comes, of which nothing is to be used.
     pub fn poll_waste(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
         self.socket.poll_read(cx, into)
+    }
+
+    /// The number of the socket's file.
+    pub fn number(&self) -> RawFd {
+        self.socket.number()
     }
 
     /// Waits until the client has closed the connection, as far as that can be seen without reading.
