@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use types::depth::{self, Depth, Level as Deeper};
 use types::{Pace, SqlError, Value, ValueRef, Warning, Watch};
 
-pub use clock::WallClock;
+pub use clock::{RandomSource, WallClock};
 pub use random::RandState;
 
 use super::ty::ExprType;
@@ -145,6 +145,8 @@ pub struct SessionFacts {
     pub chance: RandState,
     /// What SYSDATE() reads.
     pub clock: WallClock,
+    /// What RANDOM_BYTES() reads.
+    pub source: RandomSource,
     /// Identity of this server in UUID().
     pub node: [u8; 6],
     /// What the session holds.
@@ -173,6 +175,7 @@ impl Default for SessionFacts {
             error_count: 0,
             seed: 0x9E37_79B9_7F4A_7C15,
             clock: WallClock::default(),
+            source: RandomSource::default(),
             chance: RandState::new(0x9E37_79B9_7F4A_7C15),
             node: [2, 0, 0, 0, 0, 1],
             memory: Arc::default(),
@@ -279,8 +282,6 @@ pub enum Special {
     IsFreeLock(String),
     /// IS_USED_LOCK(name): answer the connection id or NULL.
     IsUsedLock(String),
-    /// Bytes of real randomness (RANDOM_BYTES): answer that many bytes.
-    RandomBytes(usize),
     /// A variable whose value is older than what was committed: answer the value.
     Variable(VarId),
     /// WAIT_FOR_EXECUTED_GTID_SET(set, seconds): answer 0, or 1 for a timeout.
@@ -301,9 +302,10 @@ struct State {
     last_insert_id: Option<u64>,
     /// Generators of RAND(n), by the address of the call.
     seeded: Vec<(usize, [u32; 2])>,
-    pending: Option<Special>,
-    supplied: Vec<Val<'static>>,
-    taken: usize,
+    /// What is waited for, and by which call.
+    pending: Option<(usize, Special)>,
+    /// The answers for the row at hand, by call.
+    supplied: Vec<(usize, Val<'static>)>,
     uuids: u32,
 }
 
@@ -348,13 +350,13 @@ pub struct EvalCtx<'s> {
 
 /// Number of the error that an expression returns when it waits for a [`Special`]. It travels as an error does, also through the engine,
 /// which evaluates conditions on its pages; [`EvalCtx::unevaluated`] is where it becomes a type, and nobody else looks at it.
-const PENDING: u16 = 0;
+pub const PENDING: u16 = 0;
 
 /// Why an expression came to no value.
 #[derive(Debug)]
 pub enum EvalError {
-    /// It waits for this. With the answer ([`EvalCtx::supply`]) it is evaluated again for the same row.
-    Pending(Special),
+    /// It waits for this, which the call of this number has asked for. With the answer ([`EvalCtx::supply`]) it is evaluated again for the same row.
+    Pending(usize, Special),
     /// It failed.
     Sql(SqlError),
 }
@@ -519,38 +521,54 @@ impl<'s> EvalCtx<'s> {
         if e.code != PENDING {
             return EvalError::Sql(e);
         }
-        let mut s = self.state();
-        s.taken = 0;
-        match s.pending.take() {
-            Some(what) => EvalError::Pending(what),
+        match self.state().pending.take() {
+            Some((call, what)) => EvalError::Pending(call, what),
             None => EvalError::Sql(SqlError::internal("nothing to wait for")),
         }
     }
 
-    /// The answer to what was pending; the expression is then evaluated again for the same row.
-    pub fn supply(&self, answer: Val<'static>) {
-        let mut s = self.state();
-        s.supplied.push(answer);
-        s.taken = 0;
+    /// What `f` would wait for, if anything. It is to change nothing: its warnings are forgotten, and it runs again in earnest.
+    pub fn rehearse<T>(&self, f: impl FnOnce() -> Result<T, SqlError>) -> Option<(usize, Special)> {
+        let before = self.mark_warnings();
+        let pending = matches!(f(), Err(e) if e.code == PENDING);
+        self.forget_warnings(&before);
+        let what = self.state().pending.take();
+        what.filter(|_| pending)
+    }
+
+    /// The answer to what a call has asked for: the call has this value for the rest of the row.
+    pub fn supply(&self, call: usize, answer: Val<'static>) {
+        self.state().supplied.push((call, answer));
     }
 
     /// Forgets the answers, once a row's expressions have been evaluated.
     pub fn row_done(&self) {
-        let mut s = self.state();
-        s.supplied.clear();
-        s.taken = 0;
+        self.state().supplied.clear();
     }
 
-    /// The answer to a special call, or the error that stops the evaluation until there is one.
-    pub(super) fn special(&self, ask: Special) -> Result<Val<'static>, SqlError> {
+    /// The answer to a special call, or the error that stops the evaluation until there is one. `call`: the type of the expression, of which there is one.
+    pub(super) fn special(&self, call: &ExprType, ask: Special) -> Result<Val<'static>, SqlError> {
+        let call = std::ptr::from_ref(call) as usize;
         let mut s = self.state();
-        let at = s.taken;
-        if let Some(v) = s.supplied.get(at).cloned() {
-            s.taken += 1;
-            return Ok(v);
+        if let Some((_, v)) = s.supplied.iter().find(|(c, _)| *c == call) {
+            return Ok(v.clone());
         }
-        s.pending = Some(ask);
+        s.pending = Some((call, ask));
         Err(SqlError::new(PENDING, "waiting"))
+    }
+
+    /// So many bytes of the environment's randomness.
+    pub(super) fn random_bytes(&self, n: usize) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(n + 8);
+        while bytes.len() < n {
+            let next = match &self.facts.source.0 {
+                Some(source) => source.next_u64(),
+                None => self.facts.seed ^ u64::from(self.next_uuid()),
+            };
+            bytes.extend_from_slice(&next.to_le_bytes());
+        }
+        bytes.truncate(n);
+        bytes
     }
 
     /// A number that no other UUID of this statement has.

@@ -127,7 +127,7 @@ impl Expr {
                     && (!id.def().has_session() || *scope == Some(ReadScope::Global))
                     && cx.vars.live_is_behind() =>
             {
-                cx.special(Special::Variable(*id))
+                cx.special(&self.ty, Special::Variable(*id))
             }
             Node::SysVar(id, scope) => Ok(sysvar::value(*id, *scope, cx)),
             Node::Neg(domain, e) => arith::negate(self, *domain, e, cx, row),

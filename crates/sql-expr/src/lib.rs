@@ -55,8 +55,8 @@ mod tests;
 pub use compare::Comparer;
 pub use conv::{into_text, text_of as value_text, write_text};
 pub use ctx::{
-    EvalCtx, EvalError, NoRow, RandState, RowSource, SessionFacts, Special, SubquerySource,
-    UserVar, UserVars, ValuesRow, WallClock, Watcher,
+    EvalCtx, EvalError, NoRow, PENDING, RandState, RandomSource, RowSource, SessionFacts, Special,
+    SubquerySource, UserVar, UserVars, ValuesRow, WallClock, Watcher,
 };
 pub use eval::eval_constant;
 pub use keys::{as_column_value, index_comparable, sort_order, write_group_key};

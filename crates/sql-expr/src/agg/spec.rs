@@ -50,6 +50,11 @@ pub struct AggSpec {
 }
 
 impl AggSpec {
+    /// What it reads of each row: its arguments, and what it sorts them by.
+    pub fn inputs(&self) -> impl Iterator<Item = &Expr> {
+        self.args.iter().chain(self.order_by.iter().map(|(e, _)| e))
+    }
+
     /// Infers the type and brings texts to one character set.
     ///
     /// # Errors

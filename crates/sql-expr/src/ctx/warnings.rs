@@ -13,6 +13,15 @@ const LONGEST_MESSAGE: usize = 511;
 /// wrong one, one that is none of its type, a date out of range, a logarithm of nothing.
 const STRICT: &[u16] = &[1260, 1264, 1265, 1292, 1411, 1441, 3020];
 
+/// How many warnings there were.
+#[derive(PartialEq, Eq)]
+pub(super) struct WarningMark {
+    kept: usize,
+    warnings: u64,
+    errors: u64,
+    fault: bool,
+}
+
 impl EvalCtx<'_> {
     /// Adds a warning; beyond `max_error_count` it is only counted.
     #[cold]
@@ -68,24 +77,37 @@ impl EvalCtx<'_> {
 
     /// The result of `f` if it adds no warning; otherwise nothing, and its warnings are forgotten.
     pub fn quietly<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
-        let before = {
-            let s = self.state();
-            let (warnings, errors) = (s.warning_count, s.error_count);
-            (s.warnings.len(), warnings, errors, s.fault.is_some())
-        };
+        let before = self.mark_warnings();
         let r = f();
-        let mut s = self.state();
-        let faulty = s.fault.is_some() && !before.3;
-        if (s.warning_count, s.error_count) == (before.1, before.2) && !faulty {
-            return Some(r);
+        match before == self.mark_warnings() {
+            true => Some(r),
+            false => {
+                self.forget_warnings(&before);
+                None
+            }
         }
-        if faulty {
+    }
+
+    /// How things stand with the warnings.
+    pub(super) fn mark_warnings(&self) -> WarningMark {
+        let s = self.state();
+        WarningMark {
+            kept: s.warnings.len(),
+            warnings: s.warning_count,
+            errors: s.error_count,
+            fault: s.fault.is_some(),
+        }
+    }
+
+    /// Forgets those since then.
+    pub(super) fn forget_warnings(&self, to: &WarningMark) {
+        let mut s = self.state();
+        if !to.fault {
             s.fault = None;
         }
-        s.warnings.truncate(before.0);
-        s.warning_count = before.1;
-        s.error_count = before.2;
-        None
+        s.warnings.truncate(to.kept);
+        s.warning_count = to.warnings;
+        s.error_count = to.errors;
     }
 
     /// How many warnings there are so far.

@@ -8,7 +8,6 @@ use types::error::codes;
 
 use super::infer::ascii;
 use super::{FuncDef, def, some};
-use crate::ctx::Special;
 use crate::node::Args;
 use crate::node::Expr;
 use crate::node::InferCx;
@@ -23,7 +22,7 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("sha1", 1, 1, ascii::<40>, sha1),
     def("sha", 1, 1, ascii::<40>, sha1),
     def("sha2", 2, 2, infer_sha2, sha2),
-    def("random_bytes", 1, 1, infer_random, random_bytes).waits(),
+    def("random_bytes", 1, 1, infer_random, random_bytes).per_row(),
 ];
 
 /// Two small digits a byte.
@@ -65,7 +64,7 @@ fn infer_random(_: &InferCx<'_>, _: &mut [Expr]) -> Result<ExprType, SqlError> {
 fn random_bytes(a: Args<'_>) -> Out<'_> {
     let n = some!(a.i64(0)?);
     match usize::try_from(n) {
-        Ok(n @ 1..=1024) => a.cx.special(Special::RandomBytes(n)),
+        Ok(n @ 1..=1024) => Ok(Val::owned(a.cx.random_bytes(n))),
         _ => Err(SqlError::new(
             codes::ER_DATA_OUT_OF_RANGE,
             "length value is out of range in 'random_bytes'",

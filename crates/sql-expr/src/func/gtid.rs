@@ -87,14 +87,14 @@ fn channel(a: &Args<'_>, at: usize) -> Result<Option<Option<String>>, SqlError> 
 fn wait(a: Args<'_>) -> Out<'_> {
     let wanted = some!(set(&a, 0)?);
     let seconds = some!(seconds(&a, 1, "WAIT_FOR_EXECUTED_GTID_SET")?);
-    a.cx.special(Special::WaitForGtids(wanted, seconds))
+    a.cx.special(a.ty, Special::WaitForGtids(wanted, seconds))
 }
 
 fn applied(a: Args<'_>) -> Out<'_> {
     let wanted = some!(set(&a, 0)?);
     let seconds = some!(seconds(&a, 1, "WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS")?);
     let channel = some!(channel(&a, 2)?);
-    a.cx.special(Special::WaitForApplied(wanted, seconds, channel))
+    a.cx.special(a.ty, Special::WaitForApplied(wanted, seconds, channel))
 }
 
 fn source_position(a: Args<'_>) -> Out<'_> {
@@ -114,9 +114,10 @@ fn position<'a>(a: Args<'a>, function: &str) -> Out<'a> {
     // A name without a number is no file of a binary log.
     let number = file.rsplit_once('.').map(|(_, n)| n.parse::<u64>());
     match (number, u64::try_from(position)) {
-        (Some(Ok(_)), Ok(position)) => {
-            a.cx.special(Special::WaitForPlace(file, position, seconds, channel))
-        }
+        (Some(Ok(_)), Ok(position)) => a.cx.special(
+            a.ty,
+            Special::WaitForPlace(file, position, seconds, channel),
+        ),
         _ => Ok(Val::Null),
     }
 }

@@ -169,7 +169,7 @@ fn benchmark(a: Args<'_>) -> Out<'_> {
 
 fn sql_sleep(a: Args<'_>) -> Out<'_> {
     match a.f64(0)? {
-        Some(s) if s >= 0.0 => a.cx.special(Special::Sleep(s)),
+        Some(s) if s >= 0.0 => a.cx.special(a.ty, Special::Sleep(s)),
         _ => Err(SqlError::new(
             codes::ER_WRONG_ARGUMENTS,
             "Incorrect arguments to sleep.",
@@ -199,21 +199,21 @@ fn get_lock(a: Args<'_>) -> Out<'_> {
     } else {
         seconds
     };
-    a.cx.special(Special::GetLock(name, seconds))
+    a.cx.special(a.ty, Special::GetLock(name, seconds))
 }
 
 fn release_lock(a: Args<'_>) -> Out<'_> {
-    a.cx.special(Special::ReleaseLock(lock_name(a)?))
+    a.cx.special(a.ty, Special::ReleaseLock(lock_name(a)?))
 }
 
 fn release_all_locks(a: Args<'_>) -> Out<'_> {
-    a.cx.special(Special::ReleaseAllLocks)
+    a.cx.special(a.ty, Special::ReleaseAllLocks)
 }
 
 fn is_free_lock(a: Args<'_>) -> Out<'_> {
-    a.cx.special(Special::IsFreeLock(lock_name(a)?))
+    a.cx.special(a.ty, Special::IsFreeLock(lock_name(a)?))
 }
 
 fn is_used_lock(a: Args<'_>) -> Out<'_> {
-    a.cx.special(Special::IsUsedLock(lock_name(a)?))
+    a.cx.special(a.ty, Special::IsUsedLock(lock_name(a)?))
 }

@@ -347,9 +347,9 @@ fn special_calls_wait_for_an_answer() {
     let v = loop {
         match e.eval(&cx, &NoRow).map_err(|e| cx.unevaluated(e)) {
             Ok(v) => break v,
-            Err(EvalError::Pending(what)) => {
+            Err(EvalError::Pending(call, what)) => {
                 asked.push(what);
-                cx.supply(Val::Int(1));
+                cx.supply(call, Val::Int(1));
             }
             Err(EvalError::Sql(e)) => panic!("{e}"),
         }

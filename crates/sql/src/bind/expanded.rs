@@ -247,6 +247,12 @@ impl StatementBinder<'_> {
                     "CHECK OPTION on a condition that reads other rows than the one that is written",
                 ));
             }
+            if check.has_special() {
+                // It is judged while the row is changed, where nobody waits.
+                return Err(SqlError::not_supported(
+                    "CHECK OPTION on a condition with a function that waits",
+                ));
+            }
             if own || !others {
                 let mut e = check.clone();
                 e.map_columns(&mut |c| c.slot = ROW);

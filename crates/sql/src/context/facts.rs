@@ -6,7 +6,7 @@ use engine::Interrupt;
 
 use crate::access::AccountId;
 use sql_expr::memory::Account;
-use sql_expr::{RandState, SessionFacts, WallClock, Watcher};
+use sql_expr::{RandState, RandomSource, SessionFacts, WallClock, Watcher};
 
 use super::instance::Instance;
 
@@ -27,6 +27,7 @@ pub(crate) fn new(
         system_zone: instance.options.system_zone,
         seed: instance.random.next_u64(),
         clock: WallClock(Some(Arc::clone(&instance.clock))),
+        source: RandomSource(Some(Arc::clone(&instance.random))),
         chance: RandState::new(instance.random.next_u64()),
         node: instance.options.node,
         memory: Arc::clone(memory),

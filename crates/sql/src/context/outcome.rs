@@ -11,6 +11,7 @@ use super::com::Com;
 use super::gtid::Left;
 use crate::exec::unless_killed;
 use crate::sink::{Done, ResultSink, StateChange};
+use sql_expr::PENDING;
 use sql_expr::memory::Account;
 use sql_expr::vars::SqlMode;
 
@@ -21,7 +22,14 @@ impl Session {
     }
 
     /// Notes the error that ends the statement.
-    pub(crate) fn failed(&mut self, e: SqlError) -> SqlError {
+    pub(crate) fn failed(&mut self, mut e: SqlError) -> SqlError {
+        debug_assert!(
+            e.code != PENDING,
+            "an evaluation that waits was not waited for"
+        );
+        if e.code == PENDING {
+            e = SqlError::not_supported("a function that waits in this place");
+        }
         self.note_xa_undone(&e);
         self.closing |= Account::closes(e.code);
         let max = self.vars.hot().max_error_count;

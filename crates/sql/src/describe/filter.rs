@@ -26,6 +26,12 @@ pub fn apply(s: &mut Session, rows: &mut RowSet, filter: &ShowFilter) -> Result<
     let kept = s.with_ctx(Session::NO_PARAMS, |cx| {
         let mut scope = Columns(columns);
         let bound = Binder::new(cx, &mut scope, Clause::Where).bind(condition)?;
+        if bound.has_special() {
+            // The rows are there already, and nobody waits between them.
+            return Err(SqlError::not_supported(
+                "a function that waits in WHERE of SHOW",
+            ));
+        }
         let mut failed = None;
         kept.retain(|row| match bound.truth(cx, &ValuesRow(row)) {
             Ok(t) => t == Some(true),

@@ -59,7 +59,7 @@ pub(crate) async fn run_block(
     let scanned = scannable(block) && possible && kept.is_none() && !env.is_counted();
     if let Some(plan) = &block.group {
         let mut subs = subs;
-        let by_scan = scanned && block.row_subqueries.is_empty();
+        let by_scan = scanned && block.row_subqueries.is_empty() && !block.special;
         let empty = Nulls(outer, block.places.base());
         let mut batches = None;
         // A correlated subquery's values are of one row.
@@ -84,9 +84,16 @@ pub(crate) async fn run_block(
             let known_at = known_at(block, plan);
             while join.next(env).await? {
                 join.fill(&block.row_subqueries, env).await?;
+                if block.special {
+                    let row = join.tuple();
+                    env.ahead(|| grouper.rehearse(cx, &row)).await?;
+                }
                 match known_at.is_some_and(|s| join.stays_at(s)) {
                     true => grouper.add_again(cx, &join.tuple())?,
                     false => grouper.add(cx, &join.tuple())?,
+                }
+                if block.special {
+                    cx.row_done();
                 }
                 if grouper.is_due() {
                     grouper.flush(env).await?;
@@ -459,15 +466,13 @@ async fn join_rows(
     let mut rows = 0u64;
     while join.next(env).await? {
         join.fill(&block.row_subqueries, env).await?;
-        loop {
-            let pushed = out.push(cx, &join.tuple(), sink);
-            if !block.special {
-                pushed?;
-                break;
-            }
-            if env.settle(pushed).await?.is_some() {
-                break;
-            }
+        if block.special {
+            let row = join.tuple();
+            env.ahead(|| out.rehearse(cx, &row)).await?;
+        }
+        out.push(cx, &join.tuple(), sink)?;
+        if block.special {
+            cx.row_done();
         }
         if out.full() {
             break;
@@ -499,12 +504,14 @@ async fn finish_groups(
             let rows = memo::rows(&block.subqueries[i as usize], env, &groups.row(&rest)).await?;
             subs.set(i, rows);
         }
-        loop {
-            let rest = OnlySubs { subs, outer };
-            let pushed = out.push(cx, &groups.row(&rest), sink);
-            if env.settle(pushed).await?.is_some() {
-                break;
-            }
+        let rest = OnlySubs { subs, outer };
+        if block.special {
+            let row = groups.row(&rest);
+            env.ahead(|| out.rehearse(cx, &row)).await?;
+        }
+        out.push(cx, &groups.row(&rest), sink)?;
+        if block.special {
+            cx.row_done();
         }
         if out.full() {
             break;

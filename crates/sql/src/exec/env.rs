@@ -47,6 +47,8 @@ pub(crate) struct Env<'e> {
     pub memos: memo::Memos,
     /// What is counted, for EXPLAIN ANALYZE.
     pub(super) tally: Option<Box<crate::plan::tally::Tally>>,
+    /// Nothing follows a wait but its answer: a SLEEP that is interrupted says so, and is no error.
+    pub(super) only_waits: bool,
     /// Rows since the last pause.
     pub(super) worked: u32,
 }
@@ -66,8 +68,25 @@ impl<'e> Env<'e> {
             spools: spool::Spools::default(),
             memos: memo::Memos::default(),
             tally: None,
+            only_waits: false,
             worked: 0,
         }
+    }
+
+    /// Does what `attempt` would wait for, so that what follows in earnest waits for nothing: before work that cannot be done twice. `attempt` evaluates
+    /// the same expressions for the same row, and changes nothing; what it fails with comes again. [`EvalCtx::row_done`] is to follow.
+    ///
+    /// # Errors
+    /// What ends a wait: 1317, 3024 and the like.
+    pub async fn ahead<T>(
+        &mut self,
+        attempt: impl Fn() -> Result<T, SqlError>,
+    ) -> Result<(), SqlError> {
+        while let Some((call, what)) = self.cx.rehearse(&attempt) {
+            let answer = waiting::perform(what, self).await?;
+            self.cx.supply(call, answer);
+        }
+        Ok(())
     }
 
     /// Unwraps the result of an evaluation; `None` where it waited for something that is now there, so that it has to be evaluated
@@ -76,9 +95,9 @@ impl<'e> Env<'e> {
         let outcome = match r {
             Ok(v) => Ok(Some(v)),
             Err(e) => match self.cx.unevaluated(e) {
-                EvalError::Pending(what) => {
+                EvalError::Pending(call, what) => {
                     let answer = waiting::perform(what, self).await?;
-                    self.cx.supply(answer);
+                    self.cx.supply(call, answer);
                     return Ok(None);
                 }
                 EvalError::Sql(e) => Err(e),

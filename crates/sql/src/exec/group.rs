@@ -11,7 +11,7 @@ use super::spill::Host;
 use super::spill::group::{GroupSpill, Waiting};
 use super::store::RowStore;
 use crate::plan::{Block, GROUP_SLOT, GroupPlan, Step};
-use sql_expr::agg::Accumulator;
+use sql_expr::agg::{Accumulator, AggSpec};
 use sql_expr::batch::Aggregates;
 use sql_expr::memory::{Account, Charge};
 use sql_expr::{AGGREGATE_SLOT, EvalCtx, Node, RowSource, SubquerySource, Val, write_group_key};
@@ -117,6 +117,14 @@ impl<'p> Grouper<'p> {
             Some(group) => self.add_to(group, cx, row),
             None => self.add(cx, row),
         }
+    }
+
+    /// Evaluates what [`add`](Self::add) does of what may wait, and changes nothing.
+    pub fn rehearse(&self, cx: &EvalCtx<'_>, row: &dyn RowSource) -> Result<(), SqlError> {
+        let plan = self.plan;
+        let inputs = plan.aggregates.iter().flat_map(AggSpec::inputs);
+        let mut waiting = plan.keys.iter().chain(inputs).filter(|e| e.has_special());
+        waiting.try_for_each(|e| e.eval(cx, row).map(drop))
     }
 
     #[inline]

@@ -62,7 +62,7 @@ use types::{SqlError, Value};
 use crate::access::Ready;
 use crate::bind::BindCtx;
 use crate::optimize::prepare_values;
-use crate::plan::{Destination, Plan, PlanBody, QueryPlan, UsedTable};
+use crate::plan::{Body, Destination, Plan, PlanBody, QueryPlan, UsedTable};
 use crate::sink::{Done, ResultSink};
 use query::run_query;
 use sql_expr::{ExprType, NoRow, UserVar, Val};
@@ -89,6 +89,7 @@ pub async fn run(
     }
     let found_rows = ctx.found_rows;
     let mut env = Env::of(ctx);
+    env.only_waits = only_waits(&plan.body);
     // What is in a box here is not in the future that every statement begins with, a change by key included.
     let done = match &plan.body {
         PlanBody::PointGet(_) => Err(SqlError::internal("a point read")),
@@ -118,6 +119,19 @@ pub async fn run(
     env.cx.memory().check()?;
     env.cx.fault()?;
     Ok(done)
+}
+
+/// Whether a statement is over once its expressions have a value (the manual, SLEEP).
+fn only_waits(body: &PlanBody) -> bool {
+    let block = match body {
+        PlanBody::Query(q) => match &q.body {
+            Body::Block(b) => b,
+            _ => return false,
+        },
+        PlanBody::Do(b) => b,
+        _ => return false,
+    };
+    block.tables.is_empty() && block.subqueries.is_empty()
 }
 
 /// Holds tables and views for the rest of the transaction. One that writes waits first until it may: whoever has locked the server is not to
@@ -218,6 +232,7 @@ pub async fn eval_scalar(
         return Err(SqlError::internal("an expression is expected").into());
     };
     let mut env = Env::of(ctx);
+    env.only_waits = only_waits(&plan.body);
     let mut rows = RowStore::new(1, env.cx.memory());
     block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;
     env.check()?;

@@ -197,7 +197,19 @@ impl<'p> Output<'p> {
         !self.count_all && self.sorter.is_none() && self.passed >= self.limits.needed()
     }
 
-    /// Takes a row. Nothing has happened where it fails.
+    /// Evaluates what [`push`](Self::push) does of what may wait, and changes nothing.
+    pub fn rehearse(&self, cx: &EvalCtx<'_>, row: &dyn RowSource) -> Result<(), SqlError> {
+        if let Some(h) = self.having
+            && h.truth(cx, row)? != Some(true)
+        {
+            return Ok(());
+        }
+        let order = self.order.iter().map(|k| &k.expr);
+        let mut waiting = self.exprs.iter().chain(order).filter(|e| e.has_special());
+        waiting.try_for_each(|e| e.eval(cx, row).map(drop))
+    }
+
+    /// Takes a row.
     #[inline]
     pub fn push(
         &mut self,

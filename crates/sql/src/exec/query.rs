@@ -354,9 +354,19 @@ async fn sort_into(
     outer: &dyn RowSource,
 ) -> Result<(), SqlError> {
     let mut key = Vec::new();
+    let env_cx = env.cx;
+    let waits = order.iter().any(|k| k.expr.has_special());
     for at in 0..rows.len() {
         key.clear();
-        write_sort_key(order, env.cx, &OutputRow { rows, at, outer }, &mut key)?;
+        let row = OutputRow { rows, at, outer };
+        if waits {
+            env.ahead(|| write_sort_key(order, env_cx, &row, &mut Vec::new()))
+                .await?;
+        }
+        write_sort_key(order, env.cx, &row, &mut key)?;
+        if waits {
+            env.cx.row_done();
+        }
         if sorter.wants(&key) {
             match width {
                 0 => sorter.add(&key, [ValueRef::UInt(at as u64)]),

@@ -1,4 +1,4 @@
-//! What expressions ask for that takes waiting: SLEEP, named locks, real randomness. A wait ends by its event, by KILL, or by the
+//! What expressions ask for that takes waiting: SLEEP, named locks. A wait ends by its event, by KILL, or by the
 //! time the user set.
 
 use std::future::{Future, poll_fn};
@@ -39,13 +39,16 @@ const LONGEST: f64 = 1e9;
 
 /// Does what an expression asked for.
 pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'static>, SqlError> {
-    let engine = Arc::clone(env.session.engine());
     let locks = env.named_locks;
     let me = env.connection_id;
     Ok(match what {
         Special::Sleep(seconds) => {
             let woken = wait(env, seconds, &Event::new(), || false).await;
-            Val::Int(i64::from(woken == Woken::Killed))
+            match woken == Woken::Killed {
+                true if env.only_waits => Val::Int(1),
+                true => return Err(interrupted(env)),
+                false => Val::Int(0),
+            }
         }
         Special::GetLock(name, seconds) => {
             let name = name.to_lowercase();
@@ -67,7 +70,7 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
                 }
                 Woken::Ready => Val::Int(1),
                 Woken::Late => Val::Int(0),
-                Woken::Killed => Val::Null,
+                Woken::Killed => return Err(interrupted(env)),
             }
         }
         Special::ReleaseLock(name) => locks.release(&name.to_lowercase(), me),
@@ -117,17 +120,8 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
                 Woken::Ready if last.is_none() => Val::Null,
                 Woken::Ready => Val::Int(looked - 1),
                 Woken::Late => Val::Int(-1),
-                Woken::Killed => return Err(SqlError::fixed(codes::ER_QUERY_INTERRUPTED)),
+                Woken::Killed => return Err(interrupted(env)),
             }
-        }
-        Special::RandomBytes(n) => {
-            let random = &engine.environment().random;
-            let mut bytes = Vec::with_capacity(n + 8);
-            while bytes.len() < n {
-                bytes.extend_from_slice(&random.next_u64().to_le_bytes());
-            }
-            bytes.truncate(n);
-            Val::owned(bytes)
         }
     })
 }
@@ -148,7 +142,7 @@ async fn wait_for_gtids(
         return match wait(env, seconds, event, || done || rests()).await {
             Woken::Ready => Ok(done.then_some(true)),
             Woken::Late => Ok(Some(false)),
-            Woken::Killed => Err(SqlError::fixed(codes::ER_QUERY_INTERRUPTED)),
+            Woken::Killed => Err(interrupted(env)),
         };
     };
     let clock = env.session.engine().environment().clock.clone();
@@ -177,15 +171,26 @@ pub(crate) async fn unless_killed<T>(
     what: impl Future<Output = Result<T, SqlError>>,
 ) -> Result<T, SqlError> {
     let interrupt = session.interrupt();
+    let _waiting = interrupt.waiting();
     let mut what = pin!(what);
     poll_fn(|cx| {
         interrupt.event.park(cx);
         if interrupt.is_set() {
-            return Poll::Ready(Err(SqlError::fixed(codes::ER_QUERY_INTERRUPTED)));
+            return Poll::Ready(Err(why(session)));
         }
         what.as_mut().poll(cx)
     })
     .await
+}
+
+/// Why the session is to wait no longer: KILL, or its time is over.
+fn why(session: &engine::Session) -> SqlError {
+    let e = session.interrupt().check().err();
+    e.unwrap_or_else(|| SqlError::fixed(codes::ER_QUERY_INTERRUPTED))
+}
+
+fn interrupted(env: &Env<'_>) -> SqlError {
+    why(env.session)
 }
 
 #[derive(PartialEq, Eq)]
@@ -203,6 +208,7 @@ async fn wait(
 ) -> Woken {
     let clock = &env.session.engine().environment().clock;
     let interrupt = env.session.interrupt();
+    let _waiting = interrupt.waiting();
     let micros = (seconds.clamp(0.0, LONGEST) * 1e6) as u64;
     let timer = base::environment::deadline(&**clock, clock.now_us().saturating_add(micros));
     let mut timer = pin!(timer);

@@ -191,11 +191,18 @@ fn finish_block(block: &mut Block) {
     } else {
         block.row_subqueries = late;
     }
+    let groups = block.group.iter();
+    let inputs = groups.flat_map(|g| {
+        g.keys
+            .iter()
+            .chain(g.aggregates.iter().flat_map(|a| a.inputs()))
+    });
     block.special = block
         .output
         .iter()
         .chain(&block.having)
         .chain(block.order.iter().map(|k| &k.expr))
+        .chain(inputs)
         .any(Expr::has_special);
     block.plain = fast::plain_columns(&block.output);
     block.spool = spool::kept_form(block);

@@ -458,6 +458,7 @@ codes! {
     ER_GENERATED_COLUMN_ROW_VALUE = 3764, "HY000", "Expression of generated column '%s' cannot refer to a row value.";
     ER_GENERATED_COLUMN_VARIABLES = 3765, "HY000", "Expression of generated column '%s' cannot refer user or system variables.";
     ER_DEPENDENT_BY_DEFAULT_GENERATED_VALUE = 3766, "HY000", "Column '%s' of table '%s' has a default value expression dependency and cannot be dropped or renamed.";
+    ER_DEFAULT_VAL_GENERATED_NAMED_FUNCTION_IS_NOT_ALLOWED = 3770, "HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
     ER_FK_INCOMPATIBLE_COLUMNS = 3780, "HY000", "Referencing column '%s' and referenced column '%s' in foreign key constraint '%s' are incompatible.";
     ER_FUNCTIONAL_INDEX_ROW_VALUE_IS_NOT_ALLOWED = 3800, "HY000", "Expression of functional index '%s' cannot refer to a row value.";
     ER_NON_BOOLEAN_EXPR_FOR_CHECK_CONSTRAINT = 3812, "HY000", "An expression of non-boolean type specified to a check constraint '%s'.";

@@ -142,7 +142,7 @@ fn expression(expr: &ast::Expr) -> Result<ColumnDefault, SqlError> {
 ///
 /// # Errors
 /// What binding says of an expression; 1054, 3766 for a column that `old` had and that is gone or has another name, 3767 for a later column whose own
-/// default is an expression, 3768 for an AUTO_INCREMENT column.
+/// default is an expression, 3768 for an AUTO_INCREMENT column, 3770 for a function that waits.
 pub fn check(
     columns: &[ColumnDef],
     old: Option<(&TableDef, &[Option<usize>])>,
@@ -157,7 +157,16 @@ pub fn check(
                 check_kept(text, columns, old, was)?;
             }
             let old = old.map(|(old, _)| old);
-            bind(text, Others { columns, at, old }, Clause::Elsewhere, cx)?;
+            let e = bind(text, Others { columns, at, old }, Clause::Elsewhere, cx)?;
+            if let Some(function) = e.special_function() {
+                return Err(SqlError::new(
+                    codes::ER_DEFAULT_VAL_GENERATED_NAMED_FUNCTION_IS_NOT_ALLOWED,
+                    format!(
+                        "Default value expression of column '{}' contains a disallowed function: {function}.",
+                        c.name
+                    ),
+                ));
+            }
         }
     }
     Ok(())

@@ -10,8 +10,8 @@ use crate::exec::Env;
 use crate::exec::join::Join;
 use crate::exec::row;
 use crate::plan::{UpdatePlan, UpdateTarget, subqueries_of};
-use sql_expr::RowSource;
 use sql_expr::memory::{Account, Charge};
+use sql_expr::{Expr, RowSource};
 
 /// What rows of a target are assigned, as of when they were found.
 pub(super) struct Assigned {
@@ -78,10 +78,20 @@ pub(super) async fn in_turn(
             columns: &columns,
             rest: &join.tuple(),
         };
+        if a.value.as_ref().is_some_and(Expr::has_special) {
+            env.ahead(|| edit.value(a, &row, line, cx)).await?;
+        }
         let v = edit.value(a, &row, line, cx)?;
+        cx.row_done();
         columns.push((a.column, v));
     }
     Ok(columns.into_iter().map(|(_, v)| v).collect())
+}
+
+/// Whether assignments may wait (SLEEP, GET_LOCK): their values are computed before a row is changed, as nothing waits while it is.
+pub(super) fn waits(plan: &UpdatePlan) -> bool {
+    let mut values = plan.targets.iter().flat_map(|t| &t.assigns);
+    values.any(|a| a.value.as_ref().is_some_and(Expr::has_special))
 }
 
 /// The assigned values of a row, all computed from the row as it was found. `DEFAULT` is left open as NULL.

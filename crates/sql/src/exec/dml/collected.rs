@@ -3,7 +3,7 @@
 
 use types::SqlError;
 
-use super::assign::{Assigned, assigned, in_turn};
+use super::assign::{Assigned, assigned, in_turn, waits};
 use super::edit::{Conditions, change_key, default_of};
 use super::table_writer::tally::Tally;
 use super::target_keys::{self, TargetKeys, in_order};
@@ -31,7 +31,7 @@ pub(super) async fn change_collected(
     if take == 0 {
         return Ok(());
     }
-    let again = keys::can_look_again(block);
+    let again = keys::can_look_again(block) && !waits(plan);
     let targets = plan.targets.iter().map(|t| t.table);
     let mut join = target_keys::join(block, targets, subs);
     let mut found = TargetKeys::new(block, plan.targets.len(), take, env);
@@ -53,10 +53,19 @@ pub(super) async fn change_collected(
             if !again {
                 kept.keep(match &block.tables[..] {
                     [_] => in_turn(plan, t, &mut join, n as u64 + 1, env).await?,
-                    _ => assigned(t, stored(block, t.table)?, &join.tuple(), cx)?,
+                    _ => {
+                        let table = stored(block, t.table)?;
+                        if waits(plan) {
+                            let row = join.tuple();
+                            env.ahead(|| assigned(t, table, &row, cx)).await?;
+                        }
+                        let values = assigned(t, table, &join.tuple(), cx)?;
+                        cx.row_done();
+                        values
+                    }
                 });
             }
-            found.rank(n, &join, env)?;
+            found.rank(n, &join.tuple(), env).await?;
         }
         if found.enough(env).await? {
             break;

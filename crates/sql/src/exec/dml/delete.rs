@@ -152,7 +152,7 @@ async fn collected(
         join.fill(&block.row_subqueries, env).await?;
         for (i, &t) in plan.targets.iter().enumerate() {
             if let Some(n) = found.note(i, t, &join)? {
-                found.rank(n, &join, env)?;
+                found.rank(n, &join.tuple(), env).await?;
             }
         }
         if found.enough(env).await? {

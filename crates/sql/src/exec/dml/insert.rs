@@ -85,7 +85,15 @@ async fn insert(
             *auto_locked = env.session.lock_auto_increment(&plan.table, false).await?;
             for (i, row) in rows.iter().enumerate() {
                 w.line += 1;
+                let waits = NewRows::waits(row);
+                if waits {
+                    env.ahead(|| w.rows.of_values(row, w.line, cx, &subs))
+                        .await?;
+                }
                 let made = w.rows.of_values(row, w.line, cx, &subs)?;
+                if waits {
+                    cx.row_done();
+                }
                 let left = (rows.len() - i) as u64;
                 w.put(made, left, env, &mut subs, None).await?;
                 if env.due() {

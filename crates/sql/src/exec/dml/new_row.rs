@@ -124,6 +124,13 @@ impl<'p> NewRows<'p> {
         convert(v, &self.plan.table, column, line, &self.mode, cx)
     }
 
+    /// Whether a value of the list may wait.
+    pub fn waits(values: &[InsertValue]) -> bool {
+        values
+            .iter()
+            .any(|v| matches!(v, InsertValue::Expr(e) if e.has_special()))
+    }
+
     /// The row of one list of values. A value may read the columns before it.
     pub fn of_values(
         &self,

@@ -72,6 +72,11 @@ pub(super) struct OnDuplicate<'p> {
     pub found_rows: bool,
 }
 
+/// Whether the value of an assignment may wait.
+fn waits(a: &Assign) -> bool {
+    a.value.as_ref().is_some_and(sql_expr::Expr::has_special)
+}
+
 /// A row that was to be inserted.
 pub(super) struct NewRow<'a> {
     pub values: &'a [Value],
@@ -121,6 +126,7 @@ impl OnDuplicate<'_> {
         };
         let there = there.as_deref();
         let (change, id) = self.update_there(key, row, there, env, &rest).await?;
+        env.cx.row_done();
         if change == Change::Absent {
             return Ok(InTheWay::Gone);
         }
@@ -223,7 +229,7 @@ impl OnDuplicate<'_> {
         subs: &mut SubValues,
     ) -> Result<Asked, SqlError> {
         let plan = self.plan;
-        if plan.subqueries.iter().all(|s| !s.correlated) {
+        if plan.subqueries.iter().all(|s| !s.correlated) && !plan.on_duplicate.iter().any(waits) {
             return Ok(Asked::Nothing);
         }
         let Some(there) = self.writer.lock(env.session, key).await? else {
@@ -250,7 +256,10 @@ impl OnDuplicate<'_> {
         };
         let defaults = |c: u16| plan.defaults.get(usize::from(c));
         let edit = self.edit(&defaults);
-        let asks = plan.on_duplicate.iter().rposition(|a| !asked(a).is_empty());
+        let asks = plan
+            .on_duplicate
+            .iter()
+            .rposition(|a| !asked(a).is_empty() || waits(a));
         let mut new = there.to_vec();
         for (n, a) in plan.on_duplicate.iter().enumerate() {
             for i in asked(a) {
@@ -263,9 +272,6 @@ impl OnDuplicate<'_> {
                 let rows = fetch(&plan.subqueries[i as usize], env, &built).await?;
                 subs.set(i, rows);
             }
-            if asks.is_none_or(|last| n >= last) {
-                break;
-            }
             let rest = OnlySubs {
                 subs,
                 outer: &row.selected,
@@ -276,6 +282,14 @@ impl OnDuplicate<'_> {
                 inserted: row.values,
                 rest: &rest,
             };
+            if waits(a) {
+                // The answer is the call's until the row is changed.
+                let cx = env.cx;
+                env.ahead(|| edit.value(a, &built, row.line, cx)).await?;
+            }
+            if asks.is_none_or(|last| n >= last) {
+                break;
+            }
             // What is wrong with a value is said when it is assigned.
             let value = || edit.value(a, &built, row.line, env.cx);
             if let Some(Ok(v)) = env.cx.quietly(value) {

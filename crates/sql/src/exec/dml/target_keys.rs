@@ -10,7 +10,7 @@ use crate::exec::keys;
 use crate::exec::sort::{Sorter, write_sort_key};
 use crate::exec::sub::SubValues;
 use crate::plan::Block;
-use sql_expr::NoRow;
+use sql_expr::{NoRow, RowSource};
 
 /// The join that finds the rows; `targets` are the tables of which rows change.
 pub(super) fn join<'p>(
@@ -62,11 +62,24 @@ impl<'p> TargetKeys<'p> {
     }
 
     /// Gives a row its place in ORDER BY.
-    pub fn rank(&mut self, n: usize, join: &Join<'_>, env: &Env<'_>) -> Result<(), SqlError> {
+    pub async fn rank(
+        &mut self,
+        n: usize,
+        row: &dyn RowSource,
+        env: &mut Env<'_>,
+    ) -> Result<(), SqlError> {
         if let Some(s) = &mut self.sorter {
+            if self.block.special {
+                let (order, cx) = (&self.block.order, env.cx);
+                env.ahead(|| write_sort_key(order, cx, row, &mut Vec::new()))
+                    .await?;
+            }
             self.sort_key.clear();
-            write_sort_key(&self.block.order, env.cx, &join.tuple(), &mut self.sort_key)?;
+            write_sort_key(&self.block.order, env.cx, row, &mut self.sort_key)?;
             s.add(&self.sort_key, [ValueRef::UInt(n as u64)]);
+            if self.block.special {
+                env.cx.row_done();
+            }
         }
         Ok(())
     }

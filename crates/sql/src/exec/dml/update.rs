@@ -3,6 +3,7 @@
 
 use types::SqlError;
 
+use super::assign::waits;
 use super::collected::change_collected;
 use super::edit::{Conditions, change_key, default_of};
 use super::table_writer::tally::Tally;
@@ -84,9 +85,9 @@ pub(crate) async fn run(
     Ok(tally.of_update(found_rows, env.cx.warning_count()))
 }
 
-/// Whether assignments need subqueries that read the row.
+/// Whether assignments need subqueries that read the row, or may wait.
 fn uses_row_subqueries(plan: &UpdatePlan) -> bool {
-    plan.block.subqueries.iter().any(|s| s.correlated)
+    plan.block.subqueries.iter().any(|s| s.correlated) || waits(plan)
 }
 
 impl UpdatePlan {

@@ -39,6 +39,7 @@ mod tablespaces;
 mod temporary;
 mod unseen;
 mod views;
+mod waiting;
 mod waits;
 mod wide;
 mod xa;
@@ -159,16 +160,7 @@ impl Client {
             Ok(mut r) => r.pop().unwrap_or_default(),
             Err(e) => panic!("{}: {e}", sql.escape_ascii()),
         };
-        let types: Vec<_> = r.columns.iter().map(|c| c.ty.clone()).collect();
-        r.rows
-            .iter()
-            .map(|row| {
-                row.iter()
-                    .zip(&types)
-                    .map(|(v, ty)| text_of(v, ty))
-                    .collect()
-            })
-            .collect()
+        texts(&r)
     }
 
     /// The first value of the first row.
@@ -177,6 +169,15 @@ impl Client {
         assert!(!rows.is_empty(), "{sql}: no row");
         rows.swap_remove(0).swap_remove(0)
     }
+}
+
+/// The values of a result as text.
+pub(crate) fn texts(r: &Collected) -> Vec<Vec<String>> {
+    let row = |row: &Vec<Value>| {
+        let values = row.iter().zip(r.columns.iter());
+        values.map(|(v, c)| text_of(v, &c.ty)).collect()
+    };
+    r.rows.iter().map(row).collect()
 }
 
 fn text_of(v: &Value, ty: &types::DataType) -> String {
