@@ -159,20 +159,6 @@ impl Expr {
         })
     }
 
-    /// The name of a function in it that may ask for one.
-    pub fn special_function(&self) -> Option<&'static str> {
-        let mut name = None;
-        self.walk(&mut |e| {
-            if let Node::Call(c) = &e.node
-                && c.def.special()
-            {
-                name.get_or_insert(c.def.name);
-            }
-            true
-        });
-        name
-    }
-
     /// The slots whose columns it reads, as bits; slots of 63 and above share the last bit.
     pub fn slots(&self) -> u64 {
         let mut bits = 0;

@@ -318,6 +318,7 @@ codes! {
     ER_FUNC_INEXISTENT_NAME_COLLISION = 1630, "42000", "FUNCTION %s does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     ER_TOO_MANY_CONCURRENT_TRXS = 1637, "HY000", "Too many active concurrent transactions";
     ER_UNKNOWN_LOCALE = 1649, "HY000", "Unknown locale: '%-.64s'";
+    ER_BINLOG_UNSAFE_SYSTEM_FUNCTION = 1674, "HY000", "Statement is unsafe because it uses a system function that may return a different value on the slave.";
     ER_REPLICA_CONVERSION_FAILED = 1677, "HY000", "Column %d of table '%-.192s.%-.192s' cannot be converted from type '%-.50s' to type '%-.50s'";
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT = 1681, "HY000", "'%s' is deprecated and will be removed in a future release.";
     ER_DATA_OUT_OF_RANGE = 1690, "22003", "%s value is out of range in '%s'";
@@ -458,7 +459,9 @@ codes! {
     ER_GENERATED_COLUMN_ROW_VALUE = 3764, "HY000", "Expression of generated column '%s' cannot refer to a row value.";
     ER_GENERATED_COLUMN_VARIABLES = 3765, "HY000", "Expression of generated column '%s' cannot refer user or system variables.";
     ER_DEPENDENT_BY_DEFAULT_GENERATED_VALUE = 3766, "HY000", "Column '%s' of table '%s' has a default value expression dependency and cannot be dropped or renamed.";
+    ER_DEFAULT_VAL_GENERATED_FUNCTION_IS_NOT_ALLOWED = 3769, "HY000", "Default value expression of column '%s' contains a disallowed function.";
     ER_DEFAULT_VAL_GENERATED_NAMED_FUNCTION_IS_NOT_ALLOWED = 3770, "HY000", "Default value expression of column '%s' contains a disallowed function: %s.";
+    ER_DEFAULT_VAL_GENERATED_VARIABLES = 3772, "HY000", "Default value expression of column '%s' cannot refer user or system variables.";
     ER_FK_INCOMPATIBLE_COLUMNS = 3780, "HY000", "Referencing column '%s' and referenced column '%s' in foreign key constraint '%s' are incompatible.";
     ER_FUNCTIONAL_INDEX_ROW_VALUE_IS_NOT_ALLOWED = 3800, "HY000", "Expression of functional index '%s' cannot refer to a row value.";
     ER_NON_BOOLEAN_EXPR_FOR_CHECK_CONSTRAINT = 3812, "HY000", "An expression of non-boolean type specified to a check constraint '%s'.";

@@ -19,7 +19,7 @@ use sql_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, KeyDef, N
 use super::altered::{AlteredTable, Origin};
 use super::columns::DefCtx;
 use super::identifier::check_identifier;
-use super::{altered_table, rebuild, tablespace, temporary};
+use super::{altered_table, default, rebuild, tablespace, temporary};
 
 fn done() -> Done {
     Done {
@@ -126,8 +126,9 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
         let mut made = with_def_ctx(s, &t.def, |ctx| {
             altered_table::apply(&t.def, &stmt.actions, ctx)
         })?;
-        if t.def.is_temporary() {
-            temporary::check(s, &made.def)?;
+        match t.def.is_temporary() {
+            true => temporary::check(s, &made.def)?,
+            false => refuse_unsafe(s, &made)?,
         }
         let again = way.algorithm == "COPY" || stmt.actions.iter().any(writes_rows);
         let stays = match again {
@@ -184,6 +185,19 @@ fn refuse(a: &AlterAction) -> Result<(), SqlError> {
         | AlterAction::ReorganizePartition(..)
         | AlterAction::ExchangePartition(..) => refused("PARTITION"),
         _ => Ok(()),
+    }
+}
+
+/// Refuses to give rows what a replica would give them otherwise: the binary log has the statement, and not the rows.
+///
+/// # Errors
+/// 1674.
+fn refuse_unsafe(s: &Session, made: &AlteredTable) -> Result<(), SqlError> {
+    let columns = made.def.columns.iter().zip(&made.origins);
+    let mut new = columns.filter(|(_, o)| **o == Origin::New);
+    match s.told(&[]).is_some() && new.any(|(c, _)| default::differs_again(&c.default)) {
+        true => Err(SqlError::fixed(codes::ER_BINLOG_UNSAFE_SYSTEM_FUNCTION)),
+        false => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@ use super::expression::names_in;
 use crate::command::scalar;
 use crate::context::parse_error;
 use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
+use sql_expr::func::{self, FuncDef};
 use sql_expr::{EvalCtx, Expr, ExprType, Val, value_text};
 use sql_parser::{Options, ast, parse_expr};
 
@@ -49,7 +50,7 @@ fn is_literal(expr: &ast::Expr) -> bool {
 /// The default that a DEFAULT clause gives a column.
 ///
 /// # Errors
-/// 1067, 1101, 1235.
+/// 1067, 1101, 1235; 3769, 3770, 3772 of an expression.
 pub fn resolve(
     name: &str,
     ty: &DataType,
@@ -68,7 +69,7 @@ pub fn resolve(
         };
     }
     if parenthesised {
-        return expression(expr);
+        return expression(name, expr);
     }
     if !is_literal(expr) {
         return Err(invalid());
@@ -131,18 +132,110 @@ fn names_members((value, value_ty): &(Val<'static>, ExprType), ty: &DataType) ->
 }
 
 /// An expression default, which is kept as text. What it refers to is seen when all columns are known: see [`check`].
-fn expression(expr: &ast::Expr) -> Result<ColumnDefault, SqlError> {
+fn expression(name: &str, expr: &ast::Expr) -> Result<ColumnDefault, SqlError> {
+    expr.clone().walk_mut(&mut |e| refuse(e, name))?;
     let text = expr.deparse(None).to_string();
     // The text has more parentheses. Where it would be nested too deeply to be read again, no INSERT could use it.
     parse_expr(text.as_bytes(), &Options::default()).map_err(|e| parse_error(&e))?;
     Ok(ColumnDefault::Expr(text))
 }
 
+/// Functions that say something of the session, or do something to it or others: no default has them.
+const OF_SESSIONS: &[&str] = &[
+    "benchmark",
+    "found_rows",
+    "last_insert_id",
+    "load_file",
+    "row_count",
+    "values",
+];
+
+/// Refuses what no default may have, of a column of this name.
+fn refuse(e: &ast::Expr, name: &str) -> Result<(), SqlError> {
+    let refused = |code, what: &str| {
+        let text = format!("Default value expression of column '{name}' {what}.");
+        Err(SqlError::new(code, text))
+    };
+    let function = |f: &str| {
+        let code = codes::ER_DEFAULT_VAL_GENERATED_NAMED_FUNCTION_IS_NOT_ALLOWED;
+        refused(code, &format!("contains a disallowed function: {f}"))
+    };
+    match e {
+        ast::Expr::UserVar(_) | ast::Expr::AssignUserVar(..) | ast::Expr::SysVar(_) => refused(
+            codes::ER_DEFAULT_VAL_GENERATED_VARIABLES,
+            "cannot refer user or system variables",
+        ),
+        ast::Expr::Subquery(_)
+        | ast::Expr::Exists(_)
+        | ast::Expr::InSubquery(_)
+        | ast::Expr::Quantified(_)
+        | ast::Expr::Param(_) => refused(
+            codes::ER_DEFAULT_VAL_GENERATED_FUNCTION_IS_NOT_ALLOWED,
+            "contains a disallowed function",
+        ),
+        ast::Expr::Values(_) => function("values"),
+        ast::Expr::Call(c) => {
+            let called = c.name.to_ascii_lowercase();
+            let waits = func::find(&called).is_some_and(FuncDef::special);
+            match waits || OF_SESSIONS.contains(&called.as_str()) {
+                true => function(&called),
+                false => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Functions that say another thing with each statement, and the same where the statement is carried out again under the settings and at the time that
+/// the binary log has of it.
+const SAME_AGAIN: &[&str] = &[
+    "convert_tz",
+    "curdate",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+    "curtime",
+    "database",
+    "from_unixtime",
+    "localtime",
+    "localtimestamp",
+    "now",
+    "schema",
+    "unix_timestamp",
+    "utc_date",
+    "utc_time",
+    "utc_timestamp",
+];
+
+/// Whether a statement that fills rows with this default fills them with other values where it is carried out again.
+pub(super) fn differs_again(default: &ColumnDefault) -> bool {
+    let ColumnDefault::Expr(text) = default else {
+        return false;
+    };
+    let Ok(mut expr) = parse_expr(text.as_bytes(), &Options::default()) else {
+        return false;
+    };
+    let found = expr.walk_mut(&mut |e| match e {
+        ast::Expr::Call(c) => {
+            let name = c.name.to_ascii_lowercase();
+            let fixed = func::find(&name).is_none_or(FuncDef::foldable);
+            match fixed || SAME_AGAIN.contains(&name.as_str()) {
+                true => Ok(()),
+                false => Err(()),
+            }
+        }
+        // Of what a definition has that was made when that was taken.
+        ast::Expr::UserVar(_) | ast::Expr::AssignUserVar(..) | ast::Expr::SysVar(_) => Err(()),
+        _ => Ok(()),
+    });
+    found.is_err()
+}
+
 /// Checks what the expression defaults of a definition refer to; `old` is the table as it was, and says for each column which one it was.
 ///
 /// # Errors
 /// What binding says of an expression; 1054, 3766 for a column that `old` had and that is gone or has another name, 3767 for a later column whose own
-/// default is an expression, 3768 for an AUTO_INCREMENT column, 3770 for a function that waits.
+/// default is an expression, 3768 for an AUTO_INCREMENT column.
 pub fn check(
     columns: &[ColumnDef],
     old: Option<(&TableDef, &[Option<usize>])>,
@@ -157,16 +250,7 @@ pub fn check(
                 check_kept(text, columns, old, was)?;
             }
             let old = old.map(|(old, _)| old);
-            let e = bind(text, Others { columns, at, old }, Clause::Elsewhere, cx)?;
-            if let Some(function) = e.special_function() {
-                return Err(SqlError::new(
-                    codes::ER_DEFAULT_VAL_GENERATED_NAMED_FUNCTION_IS_NOT_ALLOWED,
-                    format!(
-                        "Default value expression of column '{}' contains a disallowed function: {function}.",
-                        c.name
-                    ),
-                ));
-            }
+            bind(text, Others { columns, at, old }, Clause::Elsewhere, cx)?;
         }
     }
     Ok(())
