@@ -5,7 +5,7 @@ use engine::Session;
 use sql::context::change_log::{Surroundings, Told};
 use types::CollationId;
 use wire::binlog::header::{flag, kind};
-use wire::binlog::query::{Query, Settings, flags2};
+use wire::binlog::query::{Own, Query, Settings, flags2};
 use wire::write::Put;
 
 /// The statement that begins a transaction of rows.
@@ -53,7 +53,7 @@ pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
     let (around, zone) = (told.surroundings(), told.time_zone());
     let mut out = Vec::new();
     put_item(kind::QUERY, 0, seconds(told), &mut out, |out| {
-        definition(&around, &zone, told.text(), databases).write(out);
+        definition(told, &around, &zone, databases).write(out);
     });
     let end = End {
         statement: true,
@@ -73,18 +73,27 @@ pub(super) fn made(s: &mut Session, told: &Told<'_>, database: &str) {
     let zone = told.time_zone();
     s.append_events(|out| {
         put_item(kind::QUERY, 0, seconds(told), out, |out| {
-            definition(&around, &zone, told.text(), &[database]).write(out);
+            definition(told, &around, &zone, &[database]).write(out);
         });
     });
 }
 
+/// A statement with all that it reads of its session: it is carried out again, and is to come to the same.
 fn definition<'a>(
+    told: &Told<'a>,
     around: &'a Surroundings<'_>,
     zone: &'a str,
-    text: &'a [u8],
     databases: &'a [&str],
 ) -> Query<'a> {
-    let mut q = query(around, text);
+    let mut q = query(around, told.text());
+    let micros = told.now_micros().rem_euclid(1_000_000) as u32;
+    q.settings.microseconds = (micros != 0).then_some(micros);
+    let (week_format, div_precision, strict_storage) = told.own_settings();
+    q.settings.own = Some(Own {
+        week_format,
+        div_precision,
+        strict_storage,
+    });
     let account = around.account;
     let (user, host) = account.rsplit_once('@').unwrap_or((account, ""));
     q.settings.time_zone = Some(zone.as_bytes());

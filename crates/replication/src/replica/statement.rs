@@ -8,7 +8,7 @@ use types::error::codes;
 use types::{CollationId, SqlError};
 use wire::binlog::column::{ColumnType, code};
 use wire::binlog::control::{Context, VariableValue};
-use wire::binlog::query::{Settings, flags2};
+use wire::binlog::query::{Own, Settings, flags2};
 use wire::read::Reader;
 
 /// Bits of `sql_mode` that servers before MySQL 8.0 had, and that change nothing of what a statement does now: MySQL 8.0 takes them off as well
@@ -70,6 +70,8 @@ struct Lasting {
     /// Of client, connection and server.
     collations: Option<(u16, u16, u16)>,
     time_zone: Vec<u8>,
+    /// What only servers of this kind say; else it is what this server's own is.
+    own: Option<Own>,
 }
 
 /// Makes settings those of a session.
@@ -129,6 +131,7 @@ impl Setter {
             auto_increment: settings.auto_increment.unwrap_or((1, 1)),
             collations: settings.collations,
             time_zone: settings.time_zone.unwrap_or(b"SYSTEM").to_vec(),
+            own: settings.own,
         };
         // The collation of what names utf8mb4 alone is always the same here.
         let other = |id: u16| CollationId(id) != CollationId::DEFAULT;
@@ -179,6 +182,7 @@ impl Setter {
                     .collations
                     .or_else(|| self.last.as_ref().and_then(|l| l.collations)),
                 time_zone: b"+00:00".to_vec(),
+                own: None,
             },
         )
     }
@@ -214,6 +218,15 @@ impl Setter {
         if differs(|a, b| a.time_zone != b.time_zone) {
             let zone = String::from_utf8_lossy(&wanted.time_zone);
             s.set_applied("time_zone", &text(&zone))?;
+        }
+        if differs(|a, b| a.own != b.own) {
+            let value = |of: fn(Own) -> u8| {
+                let own = wanted.own.map(of);
+                own.map_or(VarInput::Default, |n| VarInput::Int(n.into()))
+            };
+            s.set_applied("default_week_format", &value(|o| o.week_format))?;
+            s.set_applied("div_precision_increment", &value(|o| o.div_precision))?;
+            s.set_applied("innodb_strict_mode", &value(|o| o.strict_storage.into()))?;
         }
         self.last = Some(wanted);
         Ok(())

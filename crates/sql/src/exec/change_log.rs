@@ -233,6 +233,17 @@ impl<'a> Told<'a> {
         }
     }
 
+    /// `default_week_format`, `div_precision_increment` and `innodb_strict_mode`, which only the events of statements say.
+    pub fn own_settings(&self) -> (u8, u8, bool) {
+        let hot = self.vars.hot();
+        let strict = self.vars.value_by_name("innodb_strict_mode");
+        (
+            hot.default_week_format,
+            hot.div_precision_increment,
+            strict.is_some_and(|v| v.as_u64() != 0),
+        )
+    }
+
     /// The default database; empty: none.
     pub fn database(&self) -> &'a str {
         self.facts.database.as_deref().unwrap_or("")

@@ -32,6 +32,8 @@ mod code {
     pub const TABLE_ENCRYPTION: u8 = 20;
     pub const MARIA_MICROSECONDS: u8 = 128;
     pub const MARIA_XID: u8 = 129;
+    /// This server's own. Others have no such code: they look at nothing from there on, and it is the last.
+    pub const OWN: u8 = 250;
 }
 
 /// Bits of `flags2`.
@@ -79,7 +81,23 @@ pub struct Settings<'a> {
     pub require_primary_key: Option<bool>,
     /// `default_table_encryption`.
     pub table_encryption: Option<bool>,
+    /// What MySQL's events have no place for.
+    pub own: Option<Own>,
 }
+
+/// Settings that decide what a definition is and what rows get by it, of a server of this kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Own {
+    /// `default_week_format`.
+    pub week_format: u8,
+    /// `div_precision_increment`.
+    pub div_precision: u8,
+    /// `innodb_strict_mode`.
+    pub strict_storage: bool,
+}
+
+/// Bytes of [`Own`], in front of which their number stands: a later server may have more.
+const OWN_LEN: u8 = 3;
 
 impl<'a> Settings<'a> {
     fn write(&self, out: &mut Vec<u8>) {
@@ -156,6 +174,13 @@ impl<'a> Settings<'a> {
         two(code::UTF8MB4_COLLATION, self.utf8mb4_collation, out);
         one(code::REQUIRE_PRIMARY_KEY, self.require_primary_key, out);
         one(code::TABLE_ENCRYPTION, self.table_encryption, out);
+        if let Some(own) = self.own {
+            out.put_u8(code::OWN);
+            out.put_u8(OWN_LEN);
+            out.put_u8(own.week_format);
+            out.put_u8(own.div_precision);
+            out.put_u8(u8::from(own.strict_storage));
+        }
     }
 
     fn read(bytes: &'a [u8]) -> ReadResult<Settings<'a>> {
@@ -200,6 +225,15 @@ impl<'a> Settings<'a> {
                 code::UTF8MB4_COLLATION => s.utf8mb4_collation = Some(r.u16()?),
                 code::REQUIRE_PRIMARY_KEY => s.require_primary_key = Some(r.u8()? != 0),
                 code::TABLE_ENCRYPTION => s.table_encryption = Some(r.u8()? != 0),
+                code::OWN => {
+                    if let [week_format, div_precision, strict, ..] = *short(&mut r)? {
+                        s.own = Some(Own {
+                            week_format,
+                            div_precision,
+                            strict_storage: strict != 0,
+                        });
+                    }
+                }
                 // What is unknown has a length that is unknown: as MySQL does, what follows is not looked at.
                 _ => break,
             }
@@ -320,6 +354,11 @@ mod tests {
             utf8mb4_collation: Some(255),
             require_primary_key: Some(false),
             table_encryption: Some(false),
+            own: Some(Own {
+                week_format: 6,
+                div_precision: 30,
+                strict_storage: true,
+            }),
         };
         for settings in [all, Settings::default()] {
             let q = Query {

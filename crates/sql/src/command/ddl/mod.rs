@@ -53,6 +53,19 @@ pub async fn run(
     statement: &Statement,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
+    // Rows that it fills have the time that the binary log says: one for all of it.
+    let before = s.fixed_timestamp;
+    s.fixed_timestamp = Some(s.now_micros());
+    let done = run_at_once(s, statement, sink).await;
+    s.fixed_timestamp = before;
+    done
+}
+
+async fn run_at_once(
+    s: &mut Session,
+    statement: &Statement,
+    sink: &mut dyn ResultSink,
+) -> Result<Done, SqlError> {
     match temporary::alone(s, statement) {
         true => s.check_may_change_temporary()?,
         false => {
