@@ -66,11 +66,7 @@ pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
 
 /// The statement that makes a table whose rows follow.
 pub(super) fn made(s: &mut Session, told: &Told<'_>, database: &str) {
-    let around = Surroundings {
-        sql_mode: 0,
-        ..told.surroundings()
-    };
-    let zone = told.time_zone();
+    let (around, zone) = (told.surroundings(), told.time_zone());
     s.append_events(|out| {
         put_item(kind::QUERY, 0, seconds(told), out, |out| {
             definition(told, &around, &zone, &[database]).write(out);

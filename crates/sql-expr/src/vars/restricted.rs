@@ -32,6 +32,7 @@ const RESTRICTED: &[&str] = &[
     "pseudo_thread_id",
     "rbr_exec_mode",
     "show_create_table_skip_secondary_engine",
+    "sql_generate_invisible_primary_key",
     "sql_log_bin",
     "sql_log_off",
     "sql_require_primary_key",

@@ -62,7 +62,16 @@ impl Session {
         whole: Option<&str>,
     ) -> Option<Vec<u8>> {
         let told = self.told(text)?;
-        let group = told.log().statement(&told, databases, whole)?;
+        self.group_of(&told, databases, whole)
+    }
+
+    fn group_of(
+        &self,
+        told: &Told<'_>,
+        databases: &[&str],
+        whole: Option<&str>,
+    ) -> Option<Vec<u8>> {
+        let group = told.log().statement(told, databases, whole)?;
         self.left_group.store(true, Ordering::Relaxed);
         Some(group)
     }
@@ -77,6 +86,14 @@ impl Session {
     /// Gives a statement's group to the change of definitions that is about to take place.
     pub(crate) fn tell_definition(&mut self, text: &[u8], databases: &[&str], whole: Option<&str>) {
         if let Some(group) = self.statement_group(text, databases, whole) {
+            self.engine.set_definition_event(group);
+        }
+    }
+
+    /// The same of a text that was made here, and that means what it says under no `sql_mode`: in place of the statement's own.
+    pub(crate) fn tell_plain_definition(&mut self, text: &[u8], database: &str) {
+        let told = self.told(text).map(Told::plainly);
+        if let Some(group) = told.and_then(|t| self.group_of(&t, &[database], None)) {
             self.engine.set_definition_event(group);
         }
     }

@@ -110,6 +110,7 @@ pub struct Told<'a> {
     vars: &'a SessionVars,
     text: &'a [u8],
     now_micros: i64,
+    plain: bool,
 }
 
 /// What a statement ran under.
@@ -149,7 +150,16 @@ impl<'a> Told<'a> {
             vars,
             text,
             now_micros,
+            plain: false,
         })
+    }
+
+    /// The same, whose text was made here and means what it says under no `sql_mode`.
+    pub(crate) fn plainly(self) -> Told<'a> {
+        Told {
+            plain: true,
+            ..self
+        }
     }
 
     /// Who is told.
@@ -223,7 +233,10 @@ impl<'a> Told<'a> {
             database: self.database(),
             autocommit: hot.autocommit,
             foreign_key_checks: hot.foreign_key_checks,
-            sql_mode: hot.sql_mode.bits(),
+            sql_mode: match self.plain {
+                true => 0,
+                false => hot.sql_mode.bits(),
+            },
             auto_increment: (hot.auto_increment_increment, hot.auto_increment_offset),
             collations: (
                 text_collation(hot.client),

@@ -58,6 +58,9 @@ impl Session {
         // What it does for itself, such as making its tables, is nobody else's transaction.
         let off = s.set_applied_kept(false);
         debug_assert!(off.is_ok(), "{off:?}");
+        // What another server has done names each key there is: one more here would move all columns of its rows.
+        let off = s.set_applied("sql_generate_invisible_primary_key", &VarInput::Int(0));
+        debug_assert!(off.is_ok(), "{off:?}");
         s
     }
 

@@ -53,7 +53,11 @@ pub async fn run(
     }
     let Some(query) = &stmt.query else {
         let def = define(s, stmt, Vec::new(), &schema, collation)?;
+        let columns = def.columns.len();
         let def = with_key(s, def)?;
+        if def.columns.len() > columns && !stmt.temporary {
+            told::tell_with_key(s, &def, stmt.if_not_exists);
+        }
         return make(s, def, stmt).await;
     };
     for _ in 0..REPLANS {

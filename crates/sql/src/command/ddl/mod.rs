@@ -82,7 +82,10 @@ async fn run_at_once(
         let seen = told::may_do_nothing(statement).then_some(version);
         if let Some(told) = told::told_as(s, statement)? {
             let databases: Vec<&str> = told.databases.iter().map(String::as_str).collect();
-            s.tell_definition(&told.text, &databases, told::whole_database(statement));
+            match (told.plain, &databases[..]) {
+                (true, [database]) => s.tell_plain_definition(&told.text, database),
+                _ => s.tell_definition(&told.text, &databases, told::whole_database(statement)),
+            }
         }
         let by_others = told::goes_by_others(statement);
         s.engine.set_definition_seen(by_others.then_some(version));

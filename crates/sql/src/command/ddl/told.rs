@@ -16,6 +16,8 @@ use sql_parser::ast::{CreateTable, DropTables, ObjectName, Statement};
 pub(super) struct ToldAs {
     pub text: Vec<u8>,
     pub databases: Vec<String>,
+    /// The text was made here, and goes by no `sql_mode`.
+    pub plain: bool,
 }
 
 /// A statement that is told also where it finds nothing to do, and that can be carried out again then.
@@ -64,69 +66,87 @@ pub(super) fn told_as(s: &Session, statement: &Statement) -> Result<Option<ToldA
     if s.makes_with_rows || matches!(statement, Statement::CreateTable(c) if c.query.is_some()) {
         return Ok(None);
     }
+    if let Statement::CreateTable(c) = statement
+        && let Some(told) = like_temporary(s, c)
+    {
+        return Ok(Some(told));
+    }
     let text = match statement {
-        Statement::CreateTable(c) => like_temporary(s, c),
-        Statement::DropTable(d) => Some(drop_lasting(s, d)),
-        _ => None,
+        Statement::DropTable(d) => drop_lasting(s, d).into_bytes(),
+        _ => s.text_alone().to_vec(),
     };
-    let text = text.map_or_else(|| s.text_alone().to_vec(), String::into_bytes);
     if text.is_empty() {
         return Err(SqlError::internal("a statement without its text"));
     }
     let mut databases = databases(s, statement);
     databases.sort_unstable();
     databases.dedup();
-    Ok(Some(ToldAs { text, databases }))
+    Ok(Some(ToldAs {
+        text,
+        databases,
+        plain: false,
+    }))
 }
 
 /// Tells of a table whose rows come next, in the same transaction. The clause is one that MySQL has from 8.0.21 on, and that MariaDB passes over.
 pub(super) fn tell_making(s: &mut Session, def: &TableDef) {
+    // Of the default schema the text has no name, as in MySQL.
+    let other = s.facts.database.as_deref() != Some(&*def.schema);
+    let text = plain_text(s, def, other, false);
+    let text = format!("{text} /*!80021 START TRANSACTION */");
+    let around = (&s.facts, &s.vars);
+    let now = s.now_micros();
+    if let Some(told) = Told::of(s.instance.change_log(), around, text.as_bytes(), now) {
+        let told = told.plainly();
+        told.log().made(&mut s.engine, &told, &def.schema);
+    }
+}
+
+/// Tells of a table that gets a key which its statement does not name: as the definition says it, since the setting that wants the key comes with
+/// no event, and servers without it read rows by the places of their columns.
+pub(super) fn tell_with_key(s: &mut Session, def: &TableDef, if_not_exists: bool) {
+    if s.told(&[]).is_some() && !s.makes_with_rows {
+        let text = plain_text(s, def, true, if_not_exists);
+        s.tell_plain_definition(text.as_bytes(), &def.schema);
+    }
+}
+
+/// CREATE TABLE of a definition, which means the same whatever `sql_mode` is; `full`: the name has its schema.
+fn plain_text(s: &Session, def: &TableDef, full: bool, if_not_exists: bool) -> String {
     let zone = s.vars.hot().time_zone.zone(s.facts.system_zone);
-    // Nothing in it goes by `sql_mode`.
     let quoting = Quoting {
         ansi: false,
         bare: false,
     };
     let text = create_table_text(def, def.options.auto_increment, quoting, zone);
-    let text = match s.facts.database.as_deref() == Some(&*def.schema) {
-        true => text,
-        false => {
-            let name = quote(&def.name);
-            let full = format!("CREATE TABLE {}.{name}", quote(&def.schema));
-            text.replacen(&format!("CREATE TABLE {name}"), &full, 1)
-        }
+    let name = quote(&def.name);
+    let schema = match full {
+        true => format!("{}.", quote(&def.schema)),
+        false => String::new(),
     };
-    let text = format!("{text} /*!80021 START TRANSACTION */");
-    let around = (&s.facts, &s.vars);
-    let now = s.now_micros();
-    if let Some(told) = Told::of(s.instance.change_log(), around, text.as_bytes(), now) {
-        told.log().made(&mut s.engine, &told, &def.schema);
-    }
+    let exists = if if_not_exists { "IF NOT EXISTS " } else { "" };
+    text.replacen(
+        &format!("CREATE TABLE {name}"),
+        &format!("CREATE TABLE {exists}{schema}{name}"),
+        1,
+    )
 }
 
 /// CREATE TABLE .. LIKE a table that a replica does not have.
-fn like_temporary(s: &Session, c: &CreateTable) -> Option<String> {
+fn like_temporary(s: &Session, c: &CreateTable) -> Option<ToldAs> {
     let other = s.full_name(c.like.as_ref()?).ok()?;
     let like = s.temporary_table(&other)?;
     let name = s.full_name(&c.name).ok()?;
     let mut def = like.def.clone();
     def.id = 0;
-    (def.schema, def.name) = (name.schema.clone(), name.name.clone());
-    let zone = s.vars.hot().time_zone.zone(s.facts.system_zone);
-    let text = create_table_text(&def, 0, Quoting::of(s), zone);
-    // The text has no schema, which may be another than the default.
-    let bare = format!("CREATE TABLE {}", quote(&name.name));
-    let full = format!(
-        "CREATE TABLE {}{}.{}",
-        if c.if_not_exists {
-            "IF NOT EXISTS "
-        } else {
-            ""
-        },
-        quote(&name.schema),
-        quote(&name.name)
-    );
-    Some(text.replacen(&bare, &full, 1))
+    (def.schema, def.name) = (name.schema, name.name);
+    def.options.auto_increment = 0;
+    let text = plain_text(s, &def, true, c.if_not_exists);
+    Some(ToldAs {
+        text: text.into_bytes(),
+        databases: vec![def.schema],
+        plain: true,
+    })
 }
 
 /// DROP TABLE of those that are not temporary.
