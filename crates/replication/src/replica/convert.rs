@@ -47,16 +47,20 @@ pub(super) struct Mapping {
     places: Vec<usize>,
     /// Unsigned, by the places there.
     pub unsigned: Vec<bool>,
+    /// Generated columns whose values are taken as they come, by the places there.
+    takes: Vec<bool>,
+    /// These are all that depend on a session.
+    pub says_all: bool,
 }
 
 impl Mapping {
-    /// Of a table. `signs_are_said`: the writer says which numbers are unsigned.
+    /// Of a table. `said`: its generated columns that depend on a session. `signs_are_said`: the writer says which numbers are unsigned.
     ///
     /// # Errors
     /// 1677.
     pub fn new(
         map: &TableMap,
-        def: &TableDef,
+        (def, said): (&TableDef, &[u16]),
         allowed: Allowed,
         signs_are_said: bool,
     ) -> Result<Mapping, SqlError> {
@@ -67,6 +71,7 @@ impl Mapping {
             .filter(|(_, c)| !c.is_hidden());
         let places: Vec<usize> = stored.map(|(n, _)| n).collect();
         let mut unsigned = Vec::with_capacity(map.columns.len());
+        let mut takes = vec![false; map.columns.len()];
         for (n, from) in map.columns.iter().enumerate() {
             let to = places.get(n).map(|p| &def.columns[*p]);
             // A writer that does not say which numbers have a sign means those that have one here.
@@ -74,9 +79,15 @@ impl Mapping {
                 true => from.unsigned,
                 false => to.is_some_and(|c| c.ty.is_unsigned()),
             });
-            let Some(to) = to.filter(|c| c.generated.is_none()) else {
+            let Some(to) = to else {
                 continue;
             };
+            if to.generated.is_some() {
+                // A value of another type is computed here.
+                let is_said = said.iter().any(|c| usize::from(*c) == places[n]);
+                takes[n] = is_said && fit(from, &to.ty) == Fit::Same;
+                continue;
+            }
             let fits = match fit(from, &to.ty) {
                 Fit::Same => true,
                 Fit::Wider => allowed.widening || is_plain_growth(from, &to.ty),
@@ -96,7 +107,13 @@ impl Mapping {
                 ));
             }
         }
-        Ok(Mapping { places, unsigned })
+        let says_all = takes.iter().filter(|t| **t).count() == said.len();
+        Ok(Mapping {
+            places,
+            unsigned,
+            takes,
+            says_all,
+        })
     }
 
     /// An image as the table here has it.
@@ -115,7 +132,7 @@ impl Mapping {
                 continue;
             };
             let column = &def.columns[*place];
-            if column.generated.is_none() {
+            if column.generated.is_none() || self.takes.get(n) == Some(&true) {
                 row[*place] = Some(stored(value, &map.columns[n], column)?);
             }
         }

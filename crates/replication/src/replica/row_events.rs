@@ -240,7 +240,8 @@ impl RowEvents {
             .columns
             .iter()
             .any(|c| c.unsigned || c.collation.is_some());
-        let mapping = Mapping::new(map, &table.applied.table().def, allowed, says_signs || said)?;
+        let here = (&table.applied.table().def, table.applied.said());
+        let mapping = Mapping::new(map, here, allowed, says_signs || said)?;
         let columns = announced.map.columns.iter_mut();
         for (c, unsigned) in columns.zip(&mapping.unsigned) {
             c.unsigned = *unsigned;
@@ -285,7 +286,8 @@ impl RowEvents {
                     Change::Delete => RowChange::Delete(image(before)?),
                 });
             }
-            if at.session.apply_rows(table, &changes).await? {
+            let says_all = mapping.says_all;
+            if at.session.apply_rows(table, &changes, says_all).await? {
                 return Ok(!rows.rows.is_empty());
             }
             // The table has become another one since.

@@ -134,6 +134,13 @@ fn is_steady(e: &Expr) -> bool {
     !e.any(&|x| is_rounded(x) || follows_session(x))
 }
 
+/// Whether an expression that a definition has is evaluated alike in every session, as [`is_steady`] says it, however many digits it has.
+pub(crate) fn is_same_everywhere(e: &Expr) -> bool {
+    // What is below zero is so with NO_UNSIGNED_SUBTRACTION alone.
+    let below = |x: &Expr| matches!(&x.node, Node::Arith(Arith::Sub, domain, p) if *domain != Domain::Double && p.iter().any(|e| e.ty.is_unsigned()));
+    !e.any(&|x| follows_session(x) || below(x))
+}
+
 /// Whether a value may have more digits than its type says: they count where it is compared, and are lost where it is kept.
 fn is_rounded(x: &Expr) -> bool {
     let Shape::Decimal {

@@ -31,6 +31,8 @@ mod statistics;
 mod steps;
 mod unnest;
 
+pub(crate) use computed::is_same_everywhere;
+
 use std::cell::Cell;
 
 use types::SqlError;

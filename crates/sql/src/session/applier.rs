@@ -12,12 +12,13 @@ use types::{Charset, CollationId, Isolation, SqlError};
 
 use super::Session;
 use crate::access::{AccountId, Authorized};
-use crate::bind::row_rules::RowRules;
+use crate::bind::row_rules::{self, RowRules};
 use crate::context::change_log::Told;
 use crate::context::parse_error;
 use crate::context::prologue::Rows;
 use crate::context::{Instance, OwnThread, SYSTEM_USER};
 use crate::exec::{Applying, ExecError, RowChange, Target, hold, writes};
+use crate::optimize::is_same_everywhere;
 use crate::plan::{Plan, PlanBody};
 use crate::sink::ResultSink;
 use sql_expr::vars::{SqlMode, VarInput};
@@ -30,7 +31,12 @@ pub struct AppliedTable {
     insert: Authorized<Plan>,
     update: Authorized<Plan>,
     delete: Authorized<Plan>,
+    /// What is to hold of its rows, as this session evaluates it.
     rules: RowRules,
+    /// The same, where what depends on a session is as the other server says.
+    as_said: RowRules,
+    /// Generated columns that depend on a session.
+    said: Vec<u16>,
 }
 
 /// What a session was at before it took up a prepared transaction.
@@ -43,6 +49,11 @@ impl AppliedTable {
     /// The table.
     pub fn table(&self) -> &Arc<engine::Table> {
         &self.table
+    }
+
+    /// Generated columns whose values follow the time zone, `sql_mode` and other settings of who writes a row. Images have their values.
+    pub fn said(&self) -> &[u16] {
+        &self.said
     }
 }
 
@@ -331,8 +342,19 @@ impl Session {
         let insert = self.plan_applied(&format!("INSERT INTO {full} () VALUES ()"))?;
         let update = self.plan_applied(&format!("UPDATE {full} SET {}", same.join(",")))?;
         let delete = self.plan_applied(&format!("DELETE FROM {full}"))?;
-        let rules = self.with_ctx(Session::NO_PARAMS, |cx| {
-            RowRules::of(&table.def, &|_| true, cx)
+        let (rules, as_said, said) = self.with_ctx(Session::NO_PARAMS, |cx| {
+            let mut rules = RowRules::of(&table.def, &|_| true, cx)?;
+            // The writer's session has found that it holds; this one, under other settings, may find that it does not.
+            rules.checks.retain(|(_, e)| is_same_everywhere(e));
+            let (mut as_said, mut said) = (rules.clone(), Vec::new());
+            for (c, e) in &mut as_said.generated {
+                let column = &table.def.columns[usize::from(*c)];
+                if !column.is_hidden() && !is_same_everywhere(e) {
+                    *e = row_rules::bound(&quoted(&column.name), &table.def.columns, cx)?;
+                    said.push(*c);
+                }
+            }
+            Ok((rules, as_said, said))
         })?;
         match &insert.peek().body {
             PlanBody::Insert(i) if Arc::ptr_eq(&i.table, &table) => {}
@@ -348,6 +370,8 @@ impl Session {
             update,
             delete,
             rules,
+            as_said,
+            said,
         })
     }
 
@@ -365,7 +389,8 @@ impl Session {
         applied.insert.peek().catalog_version == self.engine.catalog().version
     }
 
-    /// Changes rows of a table, in the transaction that is open. They are all of one kind and have the same columns. False where
+    /// Changes rows of a table, in the transaction that is open. They are all of one kind and have the same columns. `says_all`: the other server's table
+    /// has all columns that are [`said`](AppliedTable::said). False where
     /// the table is not what it was any more: then nothing was done.
     ///
     /// # Errors
@@ -374,6 +399,7 @@ impl Session {
         &mut self,
         applied: &AppliedTable,
         changes: &[RowChange],
+        says_all: bool,
     ) -> Result<bool, SqlError> {
         self.secure();
         self.diagnostics.clear();
@@ -383,7 +409,15 @@ impl Session {
         };
         let idempotent = mode.is_some_and(|v| v.as_u64() == 1);
         self.begin_rows(Rows::Changed)?;
-        let outcome = self.apply_in_statement(applied, changes, idempotent);
+        let missing = |c: &u16| match changes.first() {
+            Some(RowChange::Insert(row)) => row[usize::from(*c)].is_none(),
+            _ => false,
+        };
+        let rules = match says_all && !applied.said.iter().any(missing) {
+            true => &applied.as_said,
+            false => &applied.rules,
+        };
+        let outcome = self.apply_in_statement(applied, rules, changes, idempotent);
         let outcome = outcome.await;
         match self.end_statement(outcome).await {
             Ok(()) => Ok(true),
@@ -395,6 +429,7 @@ impl Session {
     async fn apply_in_statement(
         &mut self,
         applied: &AppliedTable,
+        rules: &RowRules,
         changes: &[RowChange],
         idempotent: bool,
     ) -> Result<(), ExecError> {
@@ -415,7 +450,7 @@ impl Session {
             insert,
             update,
             delete,
-            rules: &applied.rules,
+            rules,
             idempotent,
         };
         hold(&plan.peek().tables, &[], &mut self.engine).await?;
