@@ -6,6 +6,7 @@ use history::{History, unpacked};
 use wire::binlog::control::Transaction;
 use wire::binlog::frame::{Checksum, Event};
 use wire::binlog::header::{Header, kind};
+use wire::binlog::query::{Query, Settings};
 
 const ON: &str = "SET binlog_transaction_compression = ON";
 const OFF: &str = "SET binlog_transaction_compression = OFF";
@@ -91,6 +92,19 @@ fn scripted(compressed: bool) -> Vec<u8> {
     history.file()
 }
 
+/// The body without the microseconds that a definition was made at.
+fn untimed(header: &Header, body: Vec<u8>) -> Vec<u8> {
+    if header.kind != kind::QUERY {
+        return body;
+    }
+    let query = Query::read(&body).expect("a query");
+    let settings = Settings {
+        microseconds: None,
+        ..query.settings
+    };
+    format!("{settings:?} {:?} {:?}", query.database, query.statement).into_bytes()
+}
+
 /// What does not depend on when it was done.
 fn lasting(file: &[u8]) -> Vec<(u8, u16, u32, Vec<u8>)> {
     let all = unpacked(file).into_iter();
@@ -100,7 +114,7 @@ fn lasting(file: &[u8]) -> Vec<(u8, u16, u32, Vec<u8>)> {
         kind::FORMAT_DESCRIPTION,
     ];
     all.filter(|(h, _)| !names.contains(&h.kind))
-        .map(|(h, body): (Header, _)| (h.kind, h.flags, h.server_id, body))
+        .map(|(h, body): (Header, Vec<u8>)| (h.kind, h.flags, h.server_id, untimed(&h, body)))
         .collect()
 }
 

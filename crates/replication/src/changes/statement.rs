@@ -85,11 +85,12 @@ fn definition<'a>(
     let micros = told.now_micros().rem_euclid(1_000_000) as u32;
     q.settings.microseconds = (micros != 0).then_some(micros);
     let (week_format, div_precision, strict_storage) = told.own_settings();
-    q.settings.own = Some(Own {
+    let own = Own {
         week_format,
         div_precision,
         strict_storage,
-    });
+    };
+    q.settings.own = (own != Own::USUAL).then_some(own);
     let account = around.account;
     let (user, host) = account.rsplit_once('@').unwrap_or((account, ""));
     q.settings.time_zone = Some(zone.as_bytes());

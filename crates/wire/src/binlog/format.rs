@@ -69,6 +69,11 @@ impl Format {
         self.server_version.contains("MariaDB") || self.fixed_parts.len() >= 160
     }
 
+    /// Whether a server of this kind writes, of whatever version.
+    pub fn is_of_this_kind(&self) -> bool {
+        self.server_version.ends_with("-tidemill")
+    }
+
     /// The length of the fixed part of a kind's body; 0 where the writer did not know it.
     pub fn fixed_part(&self, kind: u8) -> usize {
         let at = usize::from(kind).wrapping_sub(1);

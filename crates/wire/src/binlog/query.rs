@@ -96,6 +96,16 @@ pub struct Own {
     pub strict_storage: bool,
 }
 
+impl Own {
+    /// What a server begins with. A definition under these settings says nothing of them: readers that know MySQL's codes alone, such as
+    /// python-mysql-replication, refuse an event with another one.
+    pub const USUAL: Own = Own {
+        week_format: 0,
+        div_precision: 4,
+        strict_storage: true,
+    };
+}
+
 /// Bytes of [`Own`], in front of which their number stands: a later server may have more.
 const OWN_LEN: u8 = 3;
 

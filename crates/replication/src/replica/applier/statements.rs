@@ -10,7 +10,7 @@ use types::gtid::GtidSet;
 use wire::binlog::control::Context;
 use wire::binlog::header::{Header, kind};
 use wire::binlog::load::{FileBlock, LoadQuery, read_delete_file};
-use wire::binlog::query::Query;
+use wire::binlog::query::{Own, Query, Settings};
 
 use super::super::catalog;
 use super::super::kinds::{begins_branch, begins_with, ends_branch, in_query, is_temporary, shown};
@@ -155,8 +155,17 @@ impl Applier<'_> {
         end: &LogPlace,
     ) -> Result<(), Stopped> {
         let maria = self.format.as_ref().is_some_and(|f| f.is_mariadb());
+        let ours = self.format.as_ref().is_some_and(|f| f.is_of_this_kind());
+        let settings = match query.settings.own {
+            // Where such a server says nothing of them, they are as they are at first.
+            None if ours => &Settings {
+                own: Some(Own::USUAL),
+                ..query.settings.clone()
+            },
+            _ => &query.settings,
+        };
         let s = &mut self.session;
-        self.setter.of_statement(s, &query.settings, maria)?;
+        self.setter.of_statement(s, settings, maria)?;
         let micros = i64::from(header.timestamp) * 1_000_000
             + i64::from(query.settings.microseconds.unwrap_or(0));
         s.set_applied_time(Some(micros));
