@@ -434,9 +434,13 @@ fn secure_transport_can_be_demanded() -> Result<(), ClientError> {
     server
         .client()
         .query("SET GLOBAL require_secure_transport = OFF")?;
-    plain()?;
+    let mut open = plain()?;
     conn.query("SET GLOBAL require_secure_transport = ON")?;
     assert_eq!(refused(plain()).code, 3159);
+    // Who was let in before goes on, but as nobody else.
+    open.query("DO 1")?;
+    assert_eq!(refused(open.change_user("root", "", None)).code, 3159);
+    assert!(open.query("DO 1").is_err());
     Ok(())
 }
 

@@ -115,9 +115,6 @@ pub async fn login(
     let ClientHello::Login(response) = hello else {
         return Err(ProtocolError::BadHandshake.into());
     };
-    if !peer.is_secure_transport() && server.requires_secure_transport() {
-        return Err(Refused::Error(insecure_transport()));
-    }
     let capabilities = response.capabilities;
     let claim = claim_of(&response);
     let granted = authenticate(packets, server, nonce, peer, &claim, capabilities, limit).await?;
@@ -161,7 +158,7 @@ fn claim_of(response: &HandshakeResponse<'_>) -> Claim {
 /// Has a client prove its claim. The writer's sequence must be that of the reply.
 ///
 /// # Errors
-/// 1045 for a wrong password, an unknown user or TLS that is not what the account demands, what
+/// 3159: it is to come by TLS; 1045 for a wrong password, an unknown user or TLS that is not what the account demands, what
 /// [`Logins::decide`](sql::access::login::Logins::decide) says of the account, or the client is gone.
 pub async fn authenticate(
     packets: &mut PacketStream,
@@ -172,6 +169,10 @@ pub async fn authenticate(
     capabilities: u32,
     limit: Duration,
 ) -> Result<Granted, Refused> {
+    // Asked of COM_CHANGE_USER too: the variable may have been set since the connection was made.
+    if !peer.is_secure_transport() && server.requires_secure_transport() {
+        return Err(Refused::Error(insecure_transport()));
+    }
     let instance = &server.database.instance;
     let state = instance.accounts().snapshot();
     let decoy = server.decoys.plugin(&claim.user, &state);
