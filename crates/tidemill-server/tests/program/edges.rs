@@ -27,6 +27,23 @@ fn one_process_owns_a_directory() -> Outcome<()> {
 }
 
 #[test]
+fn a_discarded_table_is_not_damaged() -> Outcome<()> {
+    let program = Program::new("discarded")?;
+    let server = program.start()?;
+    let mut conn = server.connect()?;
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (id INT PRIMARY KEY, v INT, KEY (v))",
+        "INSERT INTO d.t VALUES (1, 1)",
+        "ALTER TABLE d.t DISCARD TABLESPACE",
+    ] {
+        conn.run(sql).map_err(|e| format!("{sql}: {e}"))?;
+    }
+    server.terminate()?;
+    program.setup.check_offline()
+}
+
+#[test]
 fn options_are_obeyed_or_refused() -> Outcome<()> {
     let program = Program::new("options")?;
     let setup = &program.setup;
