@@ -264,7 +264,14 @@ impl<'a, 's> Maker<'a, 's> {
             (DataType::Enum(_), ValueRef::Enum(0, _)) if let DataType::Enum(list) = &def.ty => {
                 Ok(Value::Enum(0, Arc::clone(list)))
             }
-            _ => self.assigned(at, v),
+            _ => self.assigned(at, v).map_err(|e| {
+                let cut = e.code == codes::ER_DATA_TOO_LONG && is_same_kind(&was.ty, &def.ty);
+                match cut {
+                    // As in MySQL, where a column of the same kind is copied, and not assigned.
+                    true => SqlError::data_truncated(&def.name, self.line),
+                    false => e,
+                }
+            }),
         }
     }
 
@@ -300,6 +307,22 @@ impl<'a, 's> Maker<'a, 's> {
             _ => return Ok(()),
         };
         Err(SqlError::incorrect_temporal(kind, text, &c.name, self.line))
+    }
+}
+
+/// Whether two types are one but for the length, and values have as many bytes of length in front in MySQL's rows.
+fn is_same_kind(was: &DataType, new: &DataType) -> bool {
+    let has_two = |ty: &DataType| ty.max_bytes() > 255;
+    match (was, new) {
+        (DataType::Binary(_), DataType::Binary(_)) => true,
+        (DataType::VarBinary(_), DataType::VarBinary(_)) => has_two(was) == has_two(new),
+        (DataType::Char { collation: a, .. }, DataType::Char { collation: b, .. }) => {
+            a.charset() == b.charset()
+        }
+        (DataType::VarChar { collation: a, .. }, DataType::VarChar { collation: b, .. }) => {
+            a.charset() == b.charset() && has_two(was) == has_two(new)
+        }
+        _ => false,
     }
 }
 
