@@ -306,6 +306,8 @@ struct State {
     pending: Option<(usize, Special)>,
     /// The answers for the row at hand, by call.
     supplied: Vec<(usize, Val<'static>)>,
+    /// All that the row would wait for has been waited for.
+    rehearsed: bool,
     uuids: u32,
 }
 
@@ -541,9 +543,22 @@ impl<'s> EvalCtx<'s> {
         self.state().supplied.push((call, answer));
     }
 
+    /// Nothing is waited for any more before [`row_done`](Self::row_done).
+    pub fn is_rehearsed(&self) {
+        self.state().rehearsed = true;
+    }
+
     /// Forgets the answers, once a row's expressions have been evaluated.
     pub fn row_done(&self) {
-        self.state().supplied.clear();
+        let mut s = self.state();
+        s.supplied.clear();
+        s.rehearsed = false;
+    }
+
+    /// Whether variables that change by themselves are to be waited for. Once a row's expressions have been evaluated for their waits, they are as of then:
+    /// what others have committed since is nothing that this statement has to show.
+    pub(super) fn live_is_behind(&self) -> bool {
+        self.vars.live_is_behind() && !self.state().rehearsed
     }
 
     /// The answer to a special call, or the error that stops the evaluation until there is one. `call`: the type of the expression, of which there is one.

@@ -125,7 +125,7 @@ impl Expr {
             Node::SysVar(id, scope)
                 if id.def().live
                     && (!id.def().has_session() || *scope == Some(ReadScope::Global))
-                    && cx.vars.live_is_behind() =>
+                    && cx.live_is_behind() =>
             {
                 cx.special(&self.ty, Special::Variable(*id))
             }

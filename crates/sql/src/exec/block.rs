@@ -470,9 +470,16 @@ async fn join_rows(
             let row = join.tuple();
             env.ahead(|| out.rehearse(cx, &row)).await?;
         }
-        out.push(cx, &join.tuple(), sink)?;
-        if block.special {
-            cx.row_done();
+        loop {
+            let pushed = out.push(cx, &join.tuple(), sink);
+            if !block.special {
+                pushed?;
+                break;
+            }
+            // What it waits for may follow from chance, and be something else now.
+            if env.settle(pushed).await?.is_some() {
+                break;
+            }
         }
         if out.full() {
             break;
@@ -509,9 +516,11 @@ async fn finish_groups(
             let row = groups.row(&rest);
             env.ahead(|| out.rehearse(cx, &row)).await?;
         }
-        out.push(cx, &groups.row(&rest), sink)?;
-        if block.special {
-            cx.row_done();
+        loop {
+            let pushed = out.push(cx, &groups.row(&rest), sink);
+            if env.settle(pushed).await?.is_some() {
+                break;
+            }
         }
         if out.full() {
             break;

@@ -86,6 +86,7 @@ impl<'e> Env<'e> {
             let answer = waiting::perform(what, self).await?;
             self.cx.supply(call, answer);
         }
+        self.cx.is_rehearsed();
         Ok(())
     }
 

@@ -90,10 +90,15 @@ async fn insert(
                     env.ahead(|| w.rows.of_values(row, w.line, cx, &subs))
                         .await?;
                 }
-                let made = w.rows.of_values(row, w.line, cx, &subs)?;
-                if waits {
-                    cx.row_done();
-                }
+                let made = loop {
+                    let made = w.rows.of_values(row, w.line, cx, &subs);
+                    if !waits {
+                        break made?;
+                    }
+                    if let Some(made) = env.settle(made).await? {
+                        break made;
+                    }
+                };
                 let left = (rows.len() - i) as u64;
                 w.put(made, left, env, &mut subs, None).await?;
                 if env.due() {
