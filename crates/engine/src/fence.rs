@@ -70,6 +70,11 @@ impl FenceState {
         self.fence.store(fence as u8, Ordering::Release);
     }
 
+    /// Whether somebody does.
+    pub(crate) fn drains(&self) -> bool {
+        self.draining.load(Ordering::Acquire) > 0
+    }
+
     /// Lets prepared branches be ended behind it.
     pub(crate) fn drain(self: &Arc<Self>) -> Draining {
         self.draining.fetch_add(1, Ordering::AcqRel);
@@ -94,9 +99,9 @@ impl FenceState {
     /// # Errors
     /// 1290.
     pub(crate) fn check_of_branch(&self, rank: Rank) -> Result<(), SqlError> {
-        match self.draining.load(Ordering::Acquire) {
-            0 => self.check(rank),
-            _ => Ok(()),
+        match self.drains() {
+            false => self.check(rank),
+            true => Ok(()),
         }
     }
 }

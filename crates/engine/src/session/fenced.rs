@@ -26,6 +26,11 @@ impl Session {
         self.engine.fence.drain()
     }
 
+    /// Whether somebody who raises the fence lets branches be ended still.
+    pub fn branches_may_end(&self) -> bool {
+        self.engine.fence.drains()
+    }
+
     /// Waits until no branch is prepared, but not long.
     ///
     /// # Errors

@@ -214,8 +214,6 @@ pub struct GlobalHot {
     flush_log_at_trx_commit: AtomicU64,
     max_connections: AtomicU64,
     max_allowed_packet: AtomicU64,
-    read_only: AtomicU64,
-    super_read_only: AtomicU64,
     max_prepared_stmt_count: AtomicU64,
     general_log: AtomicU64,
     connect_timeout: AtomicU64,
@@ -247,10 +245,6 @@ global_hot! {
     max_connections;
     /// `max_allowed_packet`, bytes.
     max_allowed_packet;
-    /// `read_only`: 0 or 1.
-    read_only;
-    /// `super_read_only`: 0 or 1.
-    super_read_only;
     /// `max_prepared_stmt_count`.
     max_prepared_stmt_count;
     /// `general_log`: 0 or 1.

@@ -66,7 +66,9 @@ impl Session {
             true => Fence::AllClients,
             false => Fence::Clients,
         };
-        let raises = on == Some(true) && self.engine.engine().fence() < wanted;
+        // Who sets it again while another one still waits for branches is answered no sooner.
+        let stands = self.engine.engine().fence() >= wanted && !self.engine.branches_may_end();
+        let raises = on == Some(true) && !stands;
         if raises && (self.locked.is_some() || self.engine.in_transaction() || self.xa.is_some()) {
             return Err(SqlError::fixed(codes::ER_LOCK_OR_ACTIVE_TRANSACTION));
         }
@@ -84,7 +86,7 @@ impl Session {
                 // What has begun to end comes before the answer, and nothing after it.
                 set = self.barrier().await;
             }
-            if set.is_err() {
+            if set.is_err() && was < wanted {
                 self.put_mode_back(was, name)?;
             }
         }

@@ -320,9 +320,14 @@ fn branches_that_are_prepared_are_let_end() {
         assert!(!raises.is_finished());
         // No other is prepared meanwhile, and nothing else is changed.
         assert_eq!(late.error("XA PREPARE 'y'"), 1290);
+        // Who sets it again is not told that it is done.
+        let again = behind(Client::new(&s), UP);
         assert_eq!(late.error("UPDATE t SET v = 1 WHERE id = 3"), 1290);
+        thread::sleep(Duration::from_millis(50));
+        assert!(!again.is_finished());
         c.run(end);
         assert_eq!(raises.join().expect("fence"), 0);
+        assert_eq!(again.join().expect("fence"), 0);
         assert_eq!(root.one("SELECT v FROM t WHERE id = 1"), v);
         assert_eq!(root.one("SELECT @@GLOBAL.super_read_only"), "1");
     }
