@@ -262,6 +262,10 @@ pub const BINLOG: &[(&str, &str)] = &[
         "derive::dependencies::tests::no_dependency_is_lost",
     ),
     (
+        "files-that-are-gone-not-seen",
+        "service::room::tests::files_that_are_gone_are_missed",
+    ),
+    (
         "rest-of-a-file-in-the-next",
         "files::tests::what_was_shown_stays_whatever_else_is_done",
     ),
@@ -313,6 +317,11 @@ pub const REPLICA: &[(&str, &str, &str)] = &[
         "abandoned-group-not-ended",
         "made_with_rows",
         "a_group_that_came_to_nothing_keeps_no_log",
+    ),
+    (
+        "events-left-where-none-are-taken",
+        "log_databases",
+        "no_room::what_leaves_something_waits_for_room",
     ),
     (
         "dependency-by-new-values-alone",

@@ -8,6 +8,7 @@
 use crate::engine::Engine;
 use crate::error;
 use crate::events::GroupEnd;
+use crate::events::intake::Intake;
 use crate::events::piece::{self, Pieces};
 use base::Lsn;
 use pager::{LogFollower, OpError, Record, RecordKind};
@@ -208,6 +209,14 @@ impl Engine {
     pub fn keep_log_from(&self, from: Lsn) {
         let before = self.events.keep(from);
         self.log.needs_less(before);
+    }
+
+    /// Whether what transactions leave is taken; what is `said` of that goes to the listener of [`Engine::on_notice`].
+    pub fn set_intake(&self, intake: Intake, said: Option<&str>) {
+        self.events.intake.set(intake);
+        if let Some(said) = said {
+            self.notices.tell(said);
+        }
     }
 
     /// From where the log is kept for its readers; `None`: it is not.

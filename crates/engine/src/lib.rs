@@ -45,6 +45,7 @@ mod xa;
 
 pub use ddl::{Existing, Keys, Reshape, Rewrite, Sound, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
+pub use events::intake::Intake;
 pub use events::{GroupEnd, GroupPack};
 pub use fence::{Draining, Fence, Rank};
 pub use follower::{Follower, Group, GroupPosition, GroupReader};

@@ -41,6 +41,16 @@ impl Notices {
         }
     }
 
+    /// Tells the listener, however often; without one, as [`add`](Self::add).
+    #[cold]
+    pub(crate) fn tell(&self, text: &str) {
+        let listener = self.state.lock().listener.clone();
+        match listener {
+            Some(tell) => tell(text),
+            None => self.add(text),
+        }
+    }
+
     /// All so far.
     pub(crate) fn all(&self) -> Vec<String> {
         let state = self.state.lock();

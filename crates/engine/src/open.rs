@@ -256,6 +256,12 @@ async fn begin(
     let mut engine = Engine::assemble(pager.clone(), txns, locks, options, purge);
     engine.dir = dir.to_path_buf();
     engine.temp = TempFiles::new(&pager.environment().disk, dir);
+    let tells = Arc::downgrade(pager);
+    engine.temp.on_shortage(Box::new(move |written| {
+        if let Some(pager) = tells.upgrade() {
+            pager.note_temporary(written);
+        }
+    }));
     let engine = Arc::new(engine);
     *made = Some(engine.clone());
     let open = found.active.keys().copied().collect();

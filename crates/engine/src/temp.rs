@@ -9,11 +9,11 @@
 
 use crate::error;
 use base::buf::{AlignedBuf, IoBuf};
-use base::environment::{Disk, File, OpenMode, read, sync, write};
+use base::environment::{Disk, File, OpenMode, read, shortage, sync, write};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use types::SqlError;
 
 /// The folder's name.
@@ -35,7 +35,13 @@ pub struct TempFiles {
     /// Bytes of all files that may be in the kernel's cache alone.
     unwritten: AtomicU64,
     unwritten_limit: AtomicU64,
+    /// Who is told that the system is short of something, and when that is over.
+    told: OnceLock<Box<Told>>,
+    is_short: AtomicBool,
 }
+
+/// See [`TempFiles::told`].
+type Told = dyn Fn(Result<(), &io::Error>) + Send + Sync;
 
 impl TempFiles {
     /// None yet, in a directory.
@@ -49,7 +55,37 @@ impl TempFiles {
             open: AtomicU64::new(0),
             unwritten: AtomicU64::new(0),
             unwritten_limit: AtomicU64::new(UNWRITTEN),
+            told: OnceLock::new(),
+            is_short: AtomicBool::new(false),
         })
+    }
+
+    /// From now on `tell` is told where the system is short of something, and when that is over.
+    pub(crate) fn on_shortage(&self, tell: Box<Told>) {
+        let _first = self.told.set(tell);
+    }
+
+    /// The error of a file, which is told.
+    #[cold]
+    fn failed(&self, e: io::Error, path: &Path) -> SqlError {
+        if shortage(&e).is_some()
+            && let Some(tell) = self.told.get()
+        {
+            self.is_short.store(true, Ordering::Relaxed);
+            tell(Err(&e));
+        }
+        error::temporary(e, path)
+    }
+
+    /// Something was written.
+    #[inline]
+    fn done(&self) {
+        if self.is_short.load(Ordering::Relaxed)
+            && self.is_short.swap(false, Ordering::Relaxed)
+            && let Some(tell) = self.told.get()
+        {
+            tell(Ok(()));
+        }
     }
 
     /// Removes what a crash has left.
@@ -102,7 +138,7 @@ impl TempFiles {
             false => self.disk.create_dir_all(&self.folder),
         };
         let file = folder.and_then(|()| self.disk.open(&path, OpenMode::Buffered, true));
-        let file = file.map_err(|e| error::temporary(e, &path))?;
+        let file = file.map_err(|e| self.failed(e, &path))?;
         self.open.fetch_add(1, Ordering::Relaxed);
         Ok(TempFile {
             files: self.clone(),
@@ -187,19 +223,20 @@ impl TempFile {
             match moved {
                 Ok(0) => {
                     let e = io::Error::from(io::ErrorKind::WriteZero);
-                    return Err(error::temporary(e, &self.path));
+                    return Err(self.files.failed(e, &self.path));
                 }
                 Ok(n) => done += n,
-                Err(e) => return Err(error::temporary(e, &self.path)),
+                Err(e) => return Err(self.files.failed(e, &self.path)),
             }
         }
+        self.files.done();
         let new = bytes.len() as u64;
         self.unwritten += new;
         let all = self.files.unwritten.fetch_add(new, Ordering::Relaxed) + new;
         let limit = self.files.unwritten_limit.load(Ordering::Relaxed);
         if all > limit && self.unwritten >= limit / LEAST_PART {
             let synced = sync(&*self.file).await;
-            synced.map_err(|e| error::temporary(e, &self.path))?;
+            synced.map_err(|e| self.files.failed(e, &self.path))?;
             self.written();
         }
         Ok(at)

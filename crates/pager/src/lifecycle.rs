@@ -11,7 +11,8 @@ use crate::error::OpError;
 use crate::holds::Born;
 use crate::page::{self, Page};
 use crate::pager::Pager;
-use crate::space::{self, FileQuota, Space};
+use crate::shortages::Where;
+use crate::space::{self, FileQuota, NotGrown, Space};
 use base::environment::is_full;
 use base::{AlignedBuf, Lsn, OpenMode, PageNo, SpaceId};
 use std::io;
@@ -85,7 +86,7 @@ impl Pager {
         let space = Space::new(id, file, path).map_err(OpError::io)?;
         let space = Arc::new(space.counted_in(quota));
         self.pool.spaces.insert(space.clone());
-        let made = match space.grow(0) {
+        let made = match self.grow_file(&space, 0) {
             Ok(()) => self.format_in_pool(&space).await,
             Err(e) => Err(e),
         };
@@ -95,6 +96,32 @@ impl Pager {
                 let _ = self.drop_space(id);
                 Err(e)
             }
+        }
+    }
+
+    /// Grows a tablespace's file, and says where the disk has no room for that.
+    pub(crate) fn grow_file(&self, space: &Space, seen: u32) -> Result<(), OpError> {
+        let place = match space.id().is_temporary() {
+            true => Where::Temporary,
+            false => Where::Growth,
+        };
+        match space.grow(seen) {
+            Ok(()) => self.shortages.passed(place),
+            Err(why) => {
+                if let NotGrown::Full(e) = &why {
+                    self.shortages.met(place, e);
+                }
+                return Err(why.error(space.id()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Temporary files that are no tablespaces could not be written, or could be again.
+    pub fn note_temporary(&self, written: Result<(), &std::io::Error>) {
+        match written {
+            Ok(()) => self.shortages.passed(Where::Temporary),
+            Err(e) => self.shortages.met(Where::Temporary, e),
         }
     }
 
@@ -207,7 +234,7 @@ impl Pager {
                 Space::compressed(shadow, file, path)
             }
         };
-        space.grow(0)?;
+        self.grow_file(&space, 0)?;
         if let Room::Spare(pages) = room {
             space.ensure_room(pages.saturating_sub(1))?;
             // It was not known before what the pages would take.

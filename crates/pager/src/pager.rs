@@ -356,7 +356,7 @@ impl Pager {
 
     async fn grow(&self, space: &Arc<Space>) -> Result<(), OpError> {
         if space.mapped() >= space.room() {
-            space.grow(space.room())?;
+            self.grow_file(space, space.room())?;
         }
         let room = space.room();
         let mut group = alloc::GROUP;

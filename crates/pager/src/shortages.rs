@@ -17,6 +17,10 @@ pub type ShortageListener = Arc<dyn Fn(&str) + Send + Sync>;
 pub(crate) enum Where {
     /// Opening the file of a table.
     Tables,
+    /// Making the file of a table larger.
+    Growth,
+    /// Writing temporary files and tables.
+    Temporary,
     /// Making another file of the log.
     Log,
     /// Writing changed pages, or noting a checkpoint.
@@ -27,6 +31,8 @@ impl Where {
     fn words(self) -> &'static str {
         match self {
             Where::Tables => "the files of tables",
+            Where::Growth => "more pages of tables",
+            Where::Temporary => "temporary files",
             Where::Log => "the log's next file",
             Where::Pages => "writing changed pages",
         }

@@ -1,7 +1,7 @@
 //! Where groups come from: a reader of the durable log, in the order of the commit records.
 
 use base::Lsn;
-use engine::{Engine, Follower, GroupPosition, GroupReader};
+use engine::{Engine, Follower, GroupPosition, GroupReader, Intake};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub trait GroupSource: Send {
     fn resume(&self) -> Lsn;
     /// The log is needed from here on only.
     fn keep_from(&self, lsn: Lsn);
+    /// Whether groups are taken; what is `said` of that is for people.
+    fn set_intake(&self, intake: Intake, said: Option<&str>);
 }
 
 /// Groups out of an engine's log.
@@ -182,5 +184,9 @@ impl GroupSource for EngineSource {
 
     fn keep_from(&self, lsn: Lsn) {
         self.engine.keep_log_from(lsn);
+    }
+
+    fn set_intake(&self, intake: Intake, said: Option<&str>) {
+        self.engine.set_intake(intake, said);
     }
 }

@@ -66,8 +66,25 @@ impl ServerLog {
         Ok(lsn)
     }
 
+    /// The same, but where there is no room for it.
+    ///
+    /// # Errors
+    /// As [`caught_up`](Self::caught_up).
+    async fn caught_up_unless_short(&self) -> Result<Lsn, SqlError> {
+        let lsn = self.engine.groups_durable().await?;
+        let read = self.log.wait_read_unless_short(lsn);
+        read.await.map_err(|e| stopped(&e))?;
+        Ok(lsn)
+    }
+
     async fn carry_out(&self, change: LogChange) -> Result<(), SqlError> {
-        let lsn = self.caught_up().await?;
+        let lsn = match change {
+            // It is what makes room.
+            LogChange::PurgeTo(_) | LogChange::PurgeBefore(_) => {
+                self.caught_up_unless_short().await?
+            }
+            _ => self.caught_up().await?,
+        };
         let done = match change {
             LogChange::Rotate => self.log.rotate(lsn).await,
             LogChange::PurgeTo(name) => {
@@ -161,6 +178,10 @@ impl sql::binary_log::BinaryLog for ServerLog {
 
     fn wait_shown(&self) -> Waiting<'_, ()> {
         Box::pin(async { self.caught_up().await.map(drop) })
+    }
+
+    fn wait_shown_unless_short(&self) -> Waiting<'_, ()> {
+        Box::pin(async { self.caught_up_unless_short().await.map(drop) })
     }
 
     fn ask_names(&self) -> u64 {

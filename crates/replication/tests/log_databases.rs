@@ -1,6 +1,7 @@
 //! `binlog_do_db` and `binlog_ignore_db`: of which databases changes are kept.
 
 mod groups;
+mod no_room;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -131,6 +131,8 @@ pub trait BinaryLog: Send + Sync {
     fn is_behind(&self) -> bool;
     /// Waits until all is shown that was committed by now.
     fn wait_shown(&self) -> Waiting<'_, ()>;
+    /// The same, but not for room where the files have none: for who wants to see what they have.
+    fn wait_shown_unless_short(&self) -> Waiting<'_, ()>;
     /// From now on what transactions are called that carry the number that this gives is kept.
     fn ask_names(&self) -> u64;
     /// It is kept no more.

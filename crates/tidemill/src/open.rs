@@ -128,6 +128,9 @@ impl OpenDirectory {
     /// # Errors
     /// What the last writes fail with; the log still has everything that was acknowledged.
     pub async fn close(&self) -> Result<(), SqlError> {
+        if let Some(log) = &self.binary_log {
+            log.log.wait_no_more_for_room();
+        }
         let closed = self.engine.close().await;
         if let Some(log) = &self.binary_log {
             // It reads the log to its end, and ends its file.

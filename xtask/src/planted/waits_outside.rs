@@ -207,6 +207,18 @@ pub const WAITS_OUTSIDE: &[(&str, &str, &str, &str)] = &[
         "service::tests::who_waits_for_a_place_without_a_group_is_told_of_it",
     ),
     (
+        "room-for-events-without-a-word",
+        "replication",
+        "log_databases",
+        "no_room::what_leaves_something_waits_for_room",
+    ),
+    (
+        "room-not-made-by-a-purge",
+        "replication",
+        "lib",
+        "service::room::tests::who_would_leave_more_waits_for_room_and_a_purge_makes_it",
+    ),
+    (
         "wish-granted-without-a-word",
         "replication",
         "lib",

@@ -152,10 +152,14 @@ impl Session {
     /// Waits for the DDL mutex, and until nobody has locked the server against changes of definitions.
     ///
     /// # Errors
-    /// 1223: the session itself has locked it for reading; 1205, 1317; 1290: the [fence](crate::Fence) is up.
+    /// 1223: the session itself has locked it for reading; 1205, 1317; 1290: the [fence](crate::Fence) is up; 1598: what it leaves
+    /// is not [taken](crate::Intake).
     pub(crate) async fn lock_ddl<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
         // Its own lock of the server stays as long as the statement runs.
         self.may_change_definitions()?;
+        if self.definition_event.is_some() || self.leaves_events() {
+            self.wait_intake().await?;
+        }
         let may = || matches!(self.may_change_definitions(), Ok(true));
         let mut guard = None;
         self.wait_unless_killed(&engine.ddl.freed, || {

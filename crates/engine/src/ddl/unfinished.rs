@@ -76,7 +76,21 @@ impl Session {
     /// As [`Session::create_table`]; the table is given up then.
     pub async fn finish_table(&mut self) -> Result<(), SqlError> {
         self.leave_definition();
-        self.commit().await?;
+        let committed = match self.definition_leaves_events() {
+            true => self.wait_intake().await,
+            false => Ok(()),
+        };
+        let committed = match committed {
+            Ok(()) => self.commit().await,
+            Err(e) => Err(e),
+        };
+        if let Err(e) = committed {
+            // The rows go with their file.
+            let undone = self.rollback().await;
+            self.give_up_making().await?;
+            undone?;
+            return Err(e);
+        }
         let (old, known_as, mut definition) = self.take_making()?;
         let shown = self.show_finished(&old, &known_as, &mut definition).await;
         if let Err(e) = shown {

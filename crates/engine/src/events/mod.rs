@@ -9,13 +9,15 @@
 //! | module | what |
 //! |---|---|
 //! | [`buffer`] | a session's group until it is in the log |
+//! | [`intake`] | whether what they leave can be taken |
 //! | [`piece`] | the bytes of a piece, and how pieces become a group again |
 //!
 //! Who reads them is the [follower](crate::follower).
 //!
-//! What it never does: make a commit wait for a reader, or sync.
+//! What it never does: sync, or make a commit wait for a reader that says nothing of [`intake`].
 
 pub(crate) mod buffer;
+pub(crate) mod intake;
 pub(crate) mod piece;
 
 use base::Lsn;
@@ -63,6 +65,7 @@ pub trait GroupPack: Send {
 #[derive(Default)]
 pub(crate) struct EventLog {
     end: OnceLock<Arc<dyn GroupEnd>>,
+    pub(crate) intake: intake::IntakeState,
     /// The log is kept from here on; `u64::MAX`: as nobody follows it, no more than the engine needs.
     kept: AtomicU64,
     /// Where the log went on at the start, and the transactions that were open there and will be ended.

@@ -34,7 +34,8 @@ impl Session {
     ///
     /// # Errors
     /// 1180: the log cannot be written, and whether the commit is there after the next start is not known. 1205, 1317: another session has locked
-    /// the server for reading; 1290: the [fence](crate::Fence) is up; the transaction is as it was.
+    /// the server for reading; 1290: the [fence](crate::Fence) is up; 1317, 1598: what it leaves is not [taken](crate::Intake); the transaction is
+    /// as it was.
     pub async fn commit(&mut self) -> Result<(), SqlError> {
         let committing = self.commit_in_memory().await?;
         match committing.end.is_none() {
@@ -52,6 +53,10 @@ impl Session {
         if self.ended_without_record() {
             let end = seen.unwrap_or(Lsn::NONE);
             return Ok(Committing { end });
+        }
+        // Before it is one of those whom others wait for. A definition has waited before it began.
+        if !self.defines && self.leaves_events() {
+            self.wait_intake().await?;
         }
         self.begin_commit().await?;
         self.check_lasting()?;
@@ -73,6 +78,9 @@ impl Session {
             return Some(Committing { end });
         }
         if !self.has_few_events() || !self.begin_writing_now() {
+            return None;
+        }
+        if !self.engine.events.intake.is_open() && self.leaves_events() {
             return None;
         }
         self.check_lasting().ok()?;

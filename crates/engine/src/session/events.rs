@@ -139,6 +139,21 @@ impl Session {
         !self.events.is_empty()
     }
 
+    /// Waits until what transactions leave is taken.
+    ///
+    /// # Errors
+    /// 1317 when killed; 1598: it is taken no more.
+    pub async fn wait_intake(&self) -> Result<(), SqlError> {
+        let intake = &self.engine.events.intake;
+        if intake.is_open() {
+            return Ok(());
+        }
+        let until = u64::MAX;
+        self.wait_until(&intake.changed, until, || !intake.is_short())
+            .await?;
+        intake.check()
+    }
+
     /// The transaction's events are this group, if there is one, end and all.
     pub fn leave_group(&mut self, group: Option<&[u8]>) {
         if let Some(group) = group {

@@ -119,6 +119,15 @@ impl Session {
         }
     }
 
+    /// Whether its definition, with its rows, leaves something for readers of the log. It is not [entered](Self::enter_definition).
+    pub(crate) fn definition_leaves_events(&self) -> bool {
+        self.leaves_events()
+            || self
+                .making
+                .as_ref()
+                .is_some_and(|m| m.definition.leaves_events())
+    }
+
     /// There is to be no such table: it goes with its file, and its definition's transaction is undone. What was put in has been rolled back, or goes with it.
     ///
     /// # Errors

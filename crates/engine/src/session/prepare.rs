@@ -122,6 +122,8 @@ impl Session {
     /// # Errors
     /// As [`commit`](Self::commit). What was not committed is still prepared. The caller [has begun to write](Self::begin_writing).
     pub async fn commit_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
+        // Here, where somebody can still be killed.
+        self.wait_intake().await?;
         if !base::mutant!("prepared-commit-behind-the-fence") {
             self.check_fence_of_branches()?;
         }

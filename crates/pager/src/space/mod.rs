@@ -181,7 +181,7 @@ impl Space {
     }
 
     /// Grows the file by an extent, if nobody has done so since it had `seen` pages of room.
-    pub(crate) fn grow(&self, seen: u32) -> Result<(), OpError> {
+    pub(crate) fn grow(&self, seen: u32) -> Result<(), NotGrown> {
         let _one = self.growing.lock();
         let room = self.room();
         if room > seen {
@@ -192,6 +192,7 @@ impl Space {
             None => (4, EXTENT_MAX),
         };
         let extent = (room / share).clamp(EXTENT_MIN, most);
+        let mut why = NotGrown::Limit;
         // A nearly full disk may still have room for a small extent.
         for pages in [extent, EXTENT_MIN] {
             let target = room.saturating_add(pages);
@@ -210,20 +211,43 @@ impl Space {
                 Err(e) => {
                     self.give_room_back(target - room);
                     if !is_full(&e) {
-                        return Err(OpError::io(e));
+                        return Err(NotGrown::Io(e));
                     }
+                    why = NotGrown::Full(e);
                 }
             }
         }
-        Err(OpError::SpaceFull(self.id))
+        Err(why)
     }
 
     /// Makes room for page `page` at least (recovery: the file may be shorter than what the log speaks of).
     pub(crate) fn ensure_room(&self, page: u32) -> Result<(), OpError> {
         while self.room() <= page {
-            self.grow(self.room())?;
+            let grown = self.grow(self.room());
+            grown.map_err(|why| why.error(self.id))?;
         }
         Ok(())
+    }
+}
+
+/// Why a file does not grow.
+#[derive(Debug)]
+pub(crate) enum NotGrown {
+    /// The disk is full.
+    Full(io::Error),
+    /// All temporary files together would pass their limit.
+    Limit,
+    /// What else the system answers.
+    Io(io::Error),
+}
+
+impl NotGrown {
+    /// What the operation fails with that needs the room.
+    pub(crate) fn error(self, id: SpaceId) -> OpError {
+        match self {
+            NotGrown::Full(_) | NotGrown::Limit => OpError::SpaceFull(id),
+            NotGrown::Io(e) => OpError::io(e),
+        }
     }
 }
 

@@ -37,6 +37,7 @@ impl GroupSource for Row {
         self.at
     }
     fn keep_from(&self, _: Lsn) {}
+    fn set_intake(&self, _: engine::Intake, _: Option<&str>) {}
 }
 
 /// A binary log of three files: of each, two transactions.

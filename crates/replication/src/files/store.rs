@@ -12,7 +12,7 @@ use super::names::Names;
 use super::read::{Head, read_head};
 use crate::derive::{self, FLAGS_AT, Made, Making, Measure, Settings, State, state::Phase};
 use base::Lsn;
-use base::environment::{Disk, File, OpenMode};
+use base::environment::{Disk, File, OpenMode, shortage};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -454,6 +454,37 @@ impl Store {
         self.write_index(&kept.collect::<Vec<_>>())?;
         self.list.retain(|f| f.number >= first);
         self.read_first()
+    }
+
+    /// As [`purge`](Self::purge), without room for a state that says so: the next one that is written does. Until then a crash leaves files that
+    /// the index names and that are not there, and the next start passes over those. So they go one behind the other.
+    ///
+    /// # Errors
+    /// What the disk answers. What was removed is.
+    pub fn make_room(&mut self, first: u32) -> io::Result<()> {
+        let first = first.min(self.state.file);
+        // A file that is open here keeps its room.
+        self.sync_ended()?;
+        while let Some(f) = self.list.first().copied()
+            && f.number < first
+        {
+            remove_if_there(&*self.disk, &self.names.path(f.number))?;
+            self.disk.sync_dir(self.names.dir())?;
+            self.list.remove(0);
+            self.state.first = self.list.first().map_or(first, |f| f.number);
+        }
+        let numbers: Vec<u32> = self.list.iter().map(|f| f.number).collect();
+        match self.write_index(&numbers) {
+            // The next start writes it.
+            Err(e) if shortage(&e).is_some() => {}
+            r => r?,
+        }
+        self.read_first()
+    }
+
+    /// The file that is written is where it was.
+    pub fn is_there(&self) -> bool {
+        self.disk.exists(&self.names.path(self.state.file))
     }
 
     /// Removes all files, and begins again with `first`, from 1 on: nothing was ever done. What was put in is forgotten.

@@ -3,9 +3,6 @@
 //! place, or has changed nothing.
 
 use engine::{Catalog, UNFINISHED};
-use sql::Instance;
-use types::SqlError;
-use types::gtid::Gtid;
 
 /// FNV-1a: its sums are the same in each process and version.
 struct Sum(u64);
@@ -40,14 +37,4 @@ pub(super) fn sum(catalog: &Catalog) -> u64 {
         add(&|s| s.add(&t.def.encode()));
     }
     all
-}
-
-/// Whether a transaction of the source is in this server's own binary log. A statement that changes no definition leaves nothing else: to carry it out
-/// twice would be two transactions there, the second with a name of its own.
-pub(super) async fn is_logged(instance: &Instance, gtid: Option<Gtid>) -> Result<bool, SqlError> {
-    let (Some(gtid), Some(log)) = (gtid, instance.binary_log()) else {
-        return Ok(false);
-    };
-    log.wait_shown().await?;
-    Ok(log.executed().has(gtid))
 }

@@ -44,6 +44,8 @@ pub struct View {
     pub settings: Settings,
     /// How the worker is.
     pub health: Health,
+    /// It has no room for what comes next, and waits for some.
+    pub short: bool,
 }
 
 impl View {
@@ -109,6 +111,7 @@ impl Feed {
                 done: store.done(),
                 settings: store.state().settings.clone(),
                 health: Health::Runs,
+                short: false,
             }),
             asked: Mutex::default(),
             moved: Event::new(),
@@ -244,6 +247,11 @@ impl Feed {
     pub(super) fn begin_anew(&self) {
         self.view.lock().epoch += 1;
         self.semi_sync.begin_anew();
+    }
+
+    pub(super) fn set_short(&self, short: bool) {
+        self.view.lock().short = short;
+        self.wake();
     }
 
     pub(super) fn set_health(&self, health: Health) {

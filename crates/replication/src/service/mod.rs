@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`compression`] | what compressing transactions comes to |
 //! | [`feed`] | what is shown |
+//! | `room` | what it does where the system is short of something |
 //! | `worker` | the task that makes files |
 //!
-//! What it never does: make anybody wait who has not asked.
+//! What it never does: make anybody wait who has not asked, but for those who would leave more than there is room for.
 
 pub mod compression;
 pub mod feed;
+mod room;
 mod worker;
 
 use crate::derive::Settings;
@@ -20,10 +22,13 @@ use crate::source::GroupSource;
 use base::environment::{Disk, File, OpenMode};
 use base::{Environment, Lsn};
 use feed::{Feed, Health};
+use std::future::{Future, poll_fn};
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use types::gtid::GtidSet;
-use worker::{Start, Wish, Wishes, Worker};
+use worker::{Room, Start, Wish, Wishes, Worker};
 
 /// What a binary log is opened with.
 pub struct OpenLog {
@@ -81,6 +86,7 @@ impl Opened {
             wishes: self.log.wishes.clone(),
             clock: environment.clock.clone(),
             expire: self.expire,
+            room: Room::default(),
         };
         debug_assert!(fresh > 0);
         environment.spawn.spawn("binlog", Box::pin(worker.run()));
@@ -159,6 +165,26 @@ impl BinaryLog {
                 Health::Failed(e) => Some(Err(e.clone())),
             })
             .await
+    }
+
+    /// As [`wait_read`](Self::wait_read), but not for room: what is shown then is what the files have.
+    ///
+    /// # Errors
+    /// Why it will not be.
+    pub async fn wait_read_unless_short(&self, lsn: Lsn) -> Result<(), String> {
+        let short = self.feed.wait_for(|v| v.short.then_some(Ok(())));
+        let read = self.wait_read(lsn);
+        let (mut short, mut read) = (pin!(short), pin!(read));
+        poll_fn(|cx| match short.as_mut().poll(cx) {
+            Poll::Pending => read.as_mut().poll(cx),
+            ready => ready,
+        })
+        .await
+    }
+
+    /// The server ends: what there is no room for is left to the next start, which finds it in the engine's log.
+    pub fn wait_no_more_for_room(&self) {
+        self.wishes.stop();
     }
 
     /// Waits until these transactions were done.

@@ -9,6 +9,7 @@ use crate::source::{Group, Items, Next, NextPart, PartReader, ReadParts};
 use base::lock::Mutex;
 use base::mem::{ManualClock, MemDisk, environment};
 use base::{Clock, block_on};
+use engine::Intake;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::task::{Context, Waker};
@@ -42,6 +43,8 @@ pub(crate) struct Log {
     end: Mutex<u64>,
     closed: Mutex<bool>,
     kept: Mutex<Lsn>,
+    /// Whether groups are taken, as it was said one time after the other.
+    pub(crate) intake: Mutex<Vec<(Intake, Option<String>)>>,
     event: base::Event,
 }
 
@@ -118,9 +121,16 @@ impl GroupSource for Source {
     fn keep_from(&self, lsn: Lsn) {
         *self.log.kept.lock() = lsn;
     }
+    fn set_intake(&self, intake: Intake, said: Option<&str>) {
+        self.log
+            .intake
+            .lock()
+            .push((intake, said.map(str::to_owned)));
+        self.log.event.fire();
+    }
 }
 
-fn start(disk: &Arc<MemDisk>, log: &Arc<Log>) -> Arc<BinaryLog> {
+pub(crate) fn start(disk: &Arc<MemDisk>, log: &Arc<Log>) -> Arc<BinaryLog> {
     start_in(&environment(disk.clone()), log)
 }
 
@@ -140,7 +150,7 @@ pub(crate) fn start_in(environment: &Environment, log: &Arc<Log>) -> Arc<BinaryL
     binary_log
 }
 
-fn numbers(log: &BinaryLog) -> Vec<u32> {
+pub(crate) fn numbers(log: &BinaryLog) -> Vec<u32> {
     log.feed
         .with(|v| v.files.iter().map(|f| f.number).collect())
 }

@@ -1,21 +1,20 @@
 //! The task that makes files: it takes groups as they become durable, and does what statements ask for between them.
 //!
-//! What it never does: hold a commit up, or look at the clock for what decides bytes that no state has.
+//! What it never does: look at the clock for what decides bytes that no state has.
 
 use super::feed::{Feed, Health};
 use crate::derive::{Making, Measure, Settings};
 use crate::files::store::Store;
 use crate::semi_sync::Place;
 use crate::source::{Group, GroupSource, Items, ReadParts};
-use base::environment::{deadline, rest, shortage};
+use base::environment::{deadline, rest};
 use base::lock::Mutex;
 use base::{Clock, Event, Lsn};
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use types::gtid::GtidSet;
 
@@ -27,8 +26,6 @@ const LOG_KEPT: u64 = 64 << 20;
 const FILES_AT_ONCE: usize = 64;
 /// Bytes of events that are written at a time.
 const WRITE_AT: usize = 1 << 20;
-/// Where the system is short of something, it is tried again after so many microseconds.
-const AGAIN: u64 = 1_000_000;
 /// Where nobody waits for events but dumps, what comes within so many microseconds is taken together.
 pub(super) const REST_OF_DUMPS: u64 = 1_000;
 /// Where nobody waits at all, likewise.
@@ -74,6 +71,8 @@ pub(super) struct Wishes {
     answered: Event,
     /// How many there were.
     count: AtomicU64,
+    /// The server ends.
+    stops: AtomicBool,
 }
 
 impl Wishes {
@@ -123,6 +122,40 @@ impl Wishes {
         }
     }
 
+    /// A purge, wherever it stands: it is what makes room for the others.
+    pub(super) fn next_purge(&self) -> Option<(Arc<Asked>, u32)> {
+        let mut w = self.waiting.lock();
+        let (at, first) = w
+            .queue
+            .iter()
+            .enumerate()
+            .find_map(|(at, a)| match a.wish {
+                Wish::Purge(first) => Some((at, first)),
+                _ => None,
+            })?;
+        Some((w.queue.remove(at)?, first))
+    }
+
+    /// Nobody waits for room any more.
+    pub(super) fn stop(&self) {
+        self.stops.store(true, Ordering::SeqCst);
+        self.asked.fire();
+    }
+
+    pub(super) fn are_stopped(&self) -> bool {
+        self.stops.load(Ordering::SeqCst)
+    }
+
+    /// The task is woken when somebody wishes something.
+    pub(super) fn park(&self, cx: &Context<'_>) {
+        self.asked.park(cx);
+    }
+
+    #[cfg(test)]
+    pub(super) fn are_asked(&self) -> bool {
+        !self.waiting.lock().queue.is_empty()
+    }
+
     #[cfg(test)]
     pub(super) fn is_over(&self) -> bool {
         self.waiting.lock().over.is_some()
@@ -149,7 +182,7 @@ impl Wishes {
         !self.waiting.lock().queue.is_empty()
     }
 
-    fn answer(&self, asked: &Asked, r: Result<(), String>) {
+    pub(super) fn answer(&self, asked: &Asked, r: Result<(), String>) {
         *asked.answer.lock() = Some(r);
         if !base::mutant!("wish-granted-without-a-word") {
             self.answered.fire();
@@ -172,6 +205,22 @@ pub(super) struct Worker<S> {
     pub(super) kept: Lsn,
     /// Where the last transaction ends.
     pub(super) ends: Place,
+    pub(super) room: Room,
+}
+
+/// What the worker knows of the room that it has; see `room`.
+#[derive(Default)]
+pub(super) struct Room {
+    /// Since when something is short.
+    pub(super) since: Option<u64>,
+    /// When that was said last.
+    pub(super) said: Option<u64>,
+    /// It was said this time.
+    pub(super) is_said: bool,
+    /// When the files were looked for last.
+    pub(super) looked: u64,
+    /// The server ends before there is room.
+    pub(super) given_up: bool,
 }
 
 /// What is done once all is in the files that the log had at the start.
@@ -193,7 +242,12 @@ impl<S: GroupSource> Worker<S> {
     pub(super) async fn run(mut self) {
         let health = match self.work().await {
             Ok(()) => Health::Ended,
-            Err(e) => Health::Failed(e),
+            // What is missing is in the engine's log, and made at the next start.
+            Err(_) if self.room.given_up => Health::Ended,
+            Err(e) => {
+                self.tell_failure(&e);
+                Health::Failed(e)
+            }
         };
         let why = match &health {
             Health::Failed(e) => e.clone(),
@@ -384,6 +438,7 @@ impl<S: GroupSource> Worker<S> {
 
     async fn write(&mut self, whole: bool) -> Result<(), String> {
         self.again(Store::flush).await?;
+        self.look_for_files()?;
         let read = match whole {
             true => self.source.position(),
             false => self.store.done(),
@@ -442,22 +497,5 @@ impl<S: GroupSource> Worker<S> {
         self.feed
             .show(&self.store, self.store.done(), self.ends, true);
         Ok(())
-    }
-
-    /// Does a step; where the system is short of something, again and again.
-    async fn again(
-        &mut self,
-        mut step: impl FnMut(&mut Store) -> io::Result<()>,
-    ) -> Result<(), String> {
-        loop {
-            match step(&mut self.store) {
-                Ok(()) => return Ok(()),
-                Err(e) if shortage(&e).is_some() => {
-                    let at = self.clock.now_us() + AGAIN;
-                    deadline(&*self.clock, at).await;
-                }
-                Err(e) => return Err(e.to_string()),
-            }
-        }
     }
 }

@@ -25,7 +25,7 @@ pub(super) const REPLICATION: &[VarDef] = &[
         "binlog_error_action",
         Global,
         "ABORT_SERVER",
-        &["IGNORE_ERROR", "ABORT_SERVER"],
+        &["ABORT_SERVER"],
     ),
     uint("binlog_expire_logs_seconds", Global, 2_592_000, 0, U32),
     flag("binlog_expire_logs_auto_purge", Global, true),

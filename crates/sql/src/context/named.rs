@@ -314,11 +314,15 @@ impl Session {
         }
     }
 
-    async fn is_logged(&self, gtid: Gtid) -> Result<bool, SqlError> {
+    /// Whether a transaction is in this server's binary log, behind all that was committed by now.
+    ///
+    /// # Errors
+    /// 1317 when killed; why that will not be known.
+    pub async fn is_logged(&self, gtid: Gtid) -> Result<bool, SqlError> {
         let Some(log) = self.instance.binary_log.get() else {
             return Ok(false);
         };
-        log.wait_shown().await?;
+        unless_killed(&self.engine, log.wait_shown()).await?;
         Ok(log.executed().has(gtid))
     }
 
@@ -333,7 +337,8 @@ impl Session {
             };
             let mut one = GtidSet::new();
             one.add(gtid);
-            return log.change(LogChange::AddPurged(one)).await;
+            let added = log.change(LogChange::AddPurged(one));
+            return unless_killed(&self.engine, added).await;
         };
         let chained = self.engine.in_transaction();
         let read_only = self.engine.is_read_only();

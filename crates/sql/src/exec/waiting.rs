@@ -87,7 +87,7 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
         },
         Special::Variable(id) => {
             if let Some(log) = env.binary_log {
-                unless_killed(env.session, log.wait_shown()).await?;
+                unless_killed(env.session, log.wait_shown_unless_short()).await?;
             }
             env.cx.variable(id)
         }

@@ -3,16 +3,22 @@
 //! On a full disk statements that need room fail with MySQL's error, and nothing else happens: reads are answered, what
 //! was rolled back is gone, definitions are as they were, nothing that was acknowledged is lost, also if the server is
 //! killed just then. When there is room again, statements succeed, without a restart. Every wait has a bound.
+//!
+//! Then one volume alone is full: that of the tables, of the engine's log, of temporary files, of the binary log.
 
+mod binlog;
 mod filesystem;
 mod round;
 mod statements;
+mod volumes;
+mod writers;
 
 use filesystem::{FileSystem, Made};
 use harness::rng;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
 use round::{Narrow, Round};
+use volumes::Volume;
 
 /// The flags of the command.
 #[derive(Debug, Clone, clap::Args)]
@@ -68,5 +74,26 @@ fn run(mib: u64, rounds: u32, seed: u64) -> Outcome<Option<String>> {
             return Err(format!("round {}: {why}", round + 1));
         }
     }
+    for volume in Volume::ALL {
+        println!("    {}", volume.words());
+        on_a_volume(80, |disk, scratch| {
+            volumes::Round::new(disk, scratch, volume)?.run()
+        })?;
+    }
+    println!("    the volume of the binary log alone");
+    on_a_volume(64, |disk, scratch| binlog::Round::new(disk, scratch)?.run())?;
     Ok(None)
+}
+
+/// Makes a small file system for one of the volumes of a server.
+fn on_a_volume(
+    mib: u64,
+    round: impl FnOnce(&FileSystem, &std::path::Path) -> Outcome<()>,
+) -> Outcome<()> {
+    let mut scratch = Scratch::new("full-volume")?;
+    match FileSystem::make(scratch.path(), mib)? {
+        Made::Mounted(disk) => round(&disk, scratch.path()).inspect_err(|_| scratch.keep()),
+        // It was there for the others.
+        Made::NotHere(why) => Err(why),
+    }
 }

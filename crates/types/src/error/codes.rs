@@ -307,6 +307,7 @@ codes! {
     ER_WRONG_PARAMETERS_TO_NATIVE_FCT = 1583, "42000", "Incorrect parameters in the call to native function '%-.192s'";
     ER_REPLICA_INCIDENT = 1590, "HY000", "The incident %s occurred on the source. Message: %s";
     ER_REPLICA_FATAL_ERROR = 1593, "HY000", "Fatal error: %s";
+    ER_BINLOG_LOGGING_IMPOSSIBLE = 1598, "HY000", "Binary logging not possible.";
     ER_NO_FORMAT_DESCRIPTION_EVENT_BEFORE_BINLOG_STATEMENT = 1609, "HY000", "The BINLOG statement of type `%s` was not preceded by a format description BINLOG statement.";
     ER_REPLICA_CORRUPT_EVENT = 1610, "HY000", "Corrupted replication event was detected";
     ER_XA_RBTIMEOUT = 1613, "XA106", "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";

@@ -349,7 +349,11 @@ impl Applier<'_> {
         if before.is_some_and(|b| b != now) {
             return Ok(());
         }
-        if catalog::is_logged(&self.shared.instance, self.group.gtid).await? {
+        // A statement that changes no definition leaves nothing else: to carry it out twice would be two transactions there, the second with a name of
+        // its own.
+        if let Some(gtid) = self.group.gtid
+            && self.session.is_logged(gtid).await?
+        {
             // Without a note of this channel's own it was another channel, which did not come so far as to keep its place.
             if before.is_none() {
                 self.is_known_now();

@@ -184,10 +184,14 @@ impl Session {
     /// Commits, and sees to it that tables of `mysql` may be changed now: by a session of their own, which no lock of this one lets pass.
     ///
     /// # Errors
-    /// 1100 under LOCK TABLES, 1223 with a read lock of the server; what committing fails with; 1205, 1317.
+    /// 1100 under LOCK TABLES, 1223 with a read lock of the server; what committing fails with; 1205, 1317; 1598: the binary log is
+    /// at an end.
     async fn begin_account_change(&mut self) -> Result<(), SqlError> {
         self.check_no_tables_locked()?;
         self.implicit_commit().await?;
+        if self.told(&[]).is_some() {
+            self.engine.wait_intake().await?;
+        }
         self.engine.begin_writing().await?;
         // Whoever had the server locked may have raised the fence.
         self.check_fence()

@@ -25,7 +25,9 @@ fn number(rows: &mut RowSet, name: &str) {
 /// 1317, or why the binary log does not go on.
 pub(super) async fn wait_shown(s: &Session) -> Result<(), SqlError> {
     match s.instance.binary_log.get() {
-        Some(log) if log.is_behind() => unless_killed(&s.engine, log.wait_shown()).await,
+        Some(log) if log.is_behind() => {
+            unless_killed(&s.engine, log.wait_shown_unless_short()).await
+        }
         _ => Ok(()),
     }
 }
@@ -40,7 +42,7 @@ pub(super) async fn rows(s: &mut Session, what: &ShowWhat) -> Result<RowSet, Sql
     if let Some(log) = &log
         && !matches!(what, ShowWhat::Replicas { .. })
     {
-        unless_killed(&s.engine, log.wait_shown()).await?;
+        unless_killed(&s.engine, log.wait_shown_unless_short()).await?;
     }
     match what {
         ShowWhat::BinaryLogs => {
