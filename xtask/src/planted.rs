@@ -205,6 +205,14 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::temporary::they_go_with_their_session",
     ),
     (
+        "branches-of-one-not-limited",
+        "session::tests::xa::an_account_takes_its_share_and_an_administrator_ends_what_it_left",
+    ),
+    (
+        "empty-branch-takes-a-place",
+        "session::tests::xa::empty_branches_take_no_place",
+    ),
+    (
         "commit-behind-the-fence",
         "session::tests::fence::what_was_open_cannot_be_committed_behind_the_fence",
     ),

@@ -69,4 +69,7 @@ pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
 pub use table_lock::{TableLockKind, TableLockMode, TablesInUse};
 pub use temp::{TempFile, TempFiles};
-pub use xa::{BRANCHES_MAX, ClaimRefused, PreparedFact, XID_PART_MAX, Xid, XidClaim};
+pub use xa::{
+    BRANCHES_MAX, BRANCHES_OF_ONE, BranchOwner, ClaimRefused, PreparedFact, XID_PART_MAX, Xid,
+    XidClaim,
+};

@@ -4,73 +4,27 @@
 //! the name, the tables that are held, whether the commit will leave something to purge. So a checkpoint lists a prepared transaction
 //! like any other, and recovery looks at the last record of each that has not ended.
 //!
+//! Each branch is its owner's: the account whose session has begun it. All have a limit together, an account has a share of it, and some places are
+//! kept for administrators, so that nobody takes XA from the others. A branch that has changed and locked nothing takes no place once it is
+//! prepared: its name is remembered for a while, in memory alone.
+//!
 //! Must never do: end a transaction. Whoever takes a prepared one from here does, or puts it back.
 
+mod branch;
+mod name;
+mod note;
+mod places;
+
 use crate::schema::TableUse;
-use crate::txn::Registration;
-use crate::undo_reservation::UndoReservation;
 use base::lock::Mutex;
-use base::{Event, Lsn, TxnId, le};
-use std::collections::BTreeMap;
+use base::{Event, Lsn, TxnId};
+use branch::Branch;
+pub(crate) use branch::PreparedTxn;
+pub use name::{BRANCHES_MAX, BRANCHES_OF_ONE, BranchOwner, Owner, XID_PART_MAX, Xid};
+pub(crate) use note::{Note, is_prepared};
+use places::Map;
 use std::sync::Arc;
 use types::Isolation;
-
-/// Bytes of either part of a name, at most.
-pub const XID_PART_MAX: usize = 64;
-
-/// Branches at a time, prepared or not. A checkpoint's record has to hold all that has not ended.
-pub const BRANCHES_MAX: usize = 8192;
-
-/// Tables that a note names; where there are more, a restart holds all there are.
-const NOTED_TABLES: usize = 4096;
-
-/// First byte of a note that says that its transaction is prepared.
-const NOTE_PREPARED: u8 = 6;
-
-/// Bytes of a note in front of the name.
-const NOTE_HEAD: usize = 36;
-
-/// The name of a branch.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Xid {
-    /// How its maker reads the parts. Not what tells two of them apart, as in MySQL.
-    pub format: u32,
-    /// The global transaction.
-    pub gtrid: Box<[u8]>,
-    /// The branch.
-    pub bqual: Box<[u8]>,
-}
-
-impl Xid {
-    fn key(&self) -> Key {
-        (self.gtrid.clone(), self.bqual.clone())
-    }
-
-    /// Whether it is the name of the same branch.
-    pub fn is_same(&self, other: &Xid) -> bool {
-        self.gtrid == other.gtrid && self.bqual == other.bqual
-    }
-}
-
-type Key = (Box<[u8]>, Box<[u8]>);
-
-/// What of a transaction is kept that no session has.
-pub(crate) struct PreparedTxn {
-    pub(crate) xid: Xid,
-    pub(crate) txid: TxnId,
-    pub(crate) reg: Registration,
-    pub(crate) undo: UndoReservation,
-    pub(crate) uses: Vec<TableUse>,
-    pub(crate) isolation: Isolation,
-    pub(crate) purge_work: bool,
-    pub(crate) weight: u64,
-    pub(crate) changes: u64,
-    pub(crate) begun_us: i64,
-    /// Whether it has left events, and what was put beside them.
-    pub(crate) events: (bool, Option<Box<dyn std::any::Any + Send + Sync>>),
-    /// Behind the note.
-    pub(crate) end: Lsn,
-}
 
 /// A prepared transaction, to be shown.
 #[derive(Clone, Debug)]
@@ -87,52 +41,33 @@ pub struct PreparedFact {
     pub changes: u64,
 }
 
-enum Branch {
-    /// A session is at work in it.
-    Active,
-    /// Prepared. While it is attached to the session that has prepared it, no other may end it.
-    Prepared {
-        txn: Box<PreparedTxn>,
-        attached: bool,
-    },
-    /// A session commits it, or rolls it back.
-    Ending,
-}
-
-impl Branch {
-    fn may_be_ended(&self) -> bool {
-        matches!(
-            self,
-            Branch::Prepared {
-                attached: false,
-                ..
-            }
-        )
-    }
-}
-
 /// All branches.
 #[derive(Default)]
 pub(crate) struct Branches {
-    map: Mutex<BTreeMap<Key, Branch>>,
+    map: Mutex<Map>,
     /// Fired when one that was prepared has ended.
     pub(crate) ended: Event,
 }
 
 impl Branches {
     /// A session begins a branch. `Err`: there is one of this name, or there are too many.
-    pub(crate) fn claim(self: &Arc<Self>, xid: &Xid) -> Result<XidClaim, ClaimRefused> {
+    pub(crate) fn claim(
+        self: &Arc<Self>,
+        xid: &Xid,
+        owner: &BranchOwner,
+    ) -> Result<XidClaim, ClaimRefused> {
         let mut map = self.map.lock();
-        if map.contains_key(&xid.key()) {
+        if map.all.contains_key(&xid.key()) {
             return Err(ClaimRefused::Duplicate);
         }
-        if map.len() >= BRANCHES_MAX {
+        if !map.has_place_for(owner) && !base::mutant!("branches-of-one-not-limited") {
             return Err(ClaimRefused::TooMany);
         }
-        map.insert(xid.key(), Branch::Active);
+        map.insert(xid.key(), Branch::Active(owner.account.clone()));
         Ok(XidClaim {
             branches: Some(self.clone()),
             xid: xid.clone(),
+            owner: owner.account.clone(),
         })
     }
 
@@ -140,7 +75,7 @@ impl Branches {
     pub(crate) fn put(&self, txn: PreparedTxn, attached: bool) -> bool {
         let mut map = self.map.lock();
         let key = txn.xid.key();
-        if let Some(Branch::Prepared { .. }) = map.get(&key) {
+        if let Some(Branch::Prepared { .. }) = map.all.get(&key) {
             return false;
         }
         let txn = Box::new(txn);
@@ -148,9 +83,44 @@ impl Branches {
         true
     }
 
+    /// A branch is prepared that has changed and locked nothing.
+    pub(crate) fn put_empty(&self, claim: &XidClaim, attached: bool) {
+        let mut map = self.map.lock();
+        let key = claim.xid.key();
+        map.remove(&key);
+        map.remember((key, claim.xid.format), claim.owner.clone(), attached);
+    }
+
+    /// Ends an empty one that any session may end; false where there is none of this name.
+    pub(crate) fn end_empty(&self, xid: &Xid) -> bool {
+        let mut map = self.map.lock();
+        let key = xid.key();
+        let is = matches!(
+            map.all.get(&key),
+            Some(Branch::Empty {
+                attached: false,
+                ..
+            })
+        );
+        is && map.remove(&key).is_some()
+    }
+
+    /// The names of an owner's prepared ones that any session may end.
+    pub(crate) fn of_owner(&self, owner: &str) -> Vec<Xid> {
+        let map = self.map.lock();
+        let of = map.all.iter().filter(|(_, b)| &**b.owner() == owner);
+        of.filter(|(_, b)| b.may_be_ended())
+            .map(|((gtrid, bqual), _)| Xid {
+                format: 1,
+                gtrid: gtrid.clone(),
+                bqual: bqual.clone(),
+            })
+            .collect()
+    }
+
     /// A prepared transaction found by recovery holds these tables.
     pub(crate) fn hold(&self, xid: &Xid, uses: Vec<TableUse>) {
-        if let Some(Branch::Prepared { txn, .. }) = self.map.lock().get_mut(&xid.key()) {
+        if let Some(Branch::Prepared { txn, .. }) = self.map.lock().all.get_mut(&xid.key()) {
             txn.uses = uses;
         }
     }
@@ -158,22 +128,25 @@ impl Branches {
     /// Whether there is a prepared transaction of this name that any session may end.
     pub(crate) fn may_be_ended(&self, xid: &Xid) -> bool {
         let map = self.map.lock();
-        map.get(&xid.key()).is_some_and(Branch::may_be_ended)
+        map.all.get(&xid.key()).is_some_and(Branch::may_be_ended)
     }
 
     /// A prepared transaction, for its end; none where there is none of this name, or it is another session's to end.
     pub(crate) fn claim_end(self: &Arc<Self>, xid: &Xid) -> Option<(PreparedTxn, EndingBranch)> {
         let mut map = self.map.lock();
-        let branch = map.get_mut(&xid.key())?;
-        if !branch.may_be_ended() {
+        let branch = map.all.get_mut(&xid.key())?;
+        if !branch.may_be_ended() || matches!(branch, Branch::Empty { .. }) {
             return None;
         }
-        let Branch::Prepared { txn, .. } = std::mem::replace(branch, Branch::Ending) else {
+        // It keeps its place, as its owner does.
+        let ending = Branch::Ending(branch.owner().clone());
+        let Branch::Prepared { txn, .. } = std::mem::replace(branch, ending) else {
             return None;
         };
         let ending = EndingBranch {
             branches: self.clone(),
             xid: txn.xid.clone(),
+            owner: txn.owner.clone(),
             decided: false,
         };
         Some((*txn, ending))
@@ -181,10 +154,10 @@ impl Branches {
 
     fn release(&self, xid: &Xid, ending: bool) {
         let mut map = self.map.lock();
-        let is = match map.get_mut(&xid.key()) {
-            Some(Branch::Active) => !ending,
-            Some(Branch::Ending) => ending,
-            Some(Branch::Prepared { attached, .. }) => {
+        let is = match map.all.get_mut(&xid.key()) {
+            Some(Branch::Active(_)) => !ending,
+            Some(Branch::Ending(_)) => ending,
+            Some(Branch::Prepared { attached, .. } | Branch::Empty { attached, .. }) => {
                 *attached &= ending;
                 false
             }
@@ -199,17 +172,18 @@ impl Branches {
         }
     }
 
-    /// Whether any is prepared, or is being ended.
+    /// Whether any is prepared that has something to commit, or is being ended.
     pub(crate) fn any_prepared(&self) -> bool {
         let map = self.map.lock();
-        map.values().any(|b| !matches!(b, Branch::Active))
+        let mut all = map.all.values();
+        all.any(|b| matches!(b, Branch::Prepared { .. } | Branch::Ending(_)))
     }
 
     /// The prepared ones, and up to where the log must be durable for them to be.
     pub(crate) fn list(&self) -> (Vec<PreparedFact>, Lsn) {
         let mut facts = Vec::new();
         let mut end = Lsn::NONE;
-        for branch in self.map.lock().values() {
+        for branch in self.map.lock().all.values() {
             if let Branch::Prepared { txn: t, .. } = branch {
                 end = end.max(t.end);
                 facts.push(PreparedFact {
@@ -225,6 +199,21 @@ impl Branches {
         (facts, end)
     }
 
+    /// The names of the empty ones, the oldest first.
+    pub(crate) fn empty(&self) -> Vec<Xid> {
+        let map = self.map.lock();
+        let keys = map.empty.values();
+        keys.map(|key| Xid {
+            format: match map.all.get(key) {
+                Some(Branch::Empty { format, .. }) => *format,
+                _ => 1,
+            },
+            gtrid: key.0.clone(),
+            bqual: key.1.clone(),
+        })
+        .collect()
+    }
+
     /// The engine has stopped: what is left is in the log.
     pub(crate) fn forget_all(&self) {
         let all = std::mem::take(&mut *self.map.lock());
@@ -237,7 +226,7 @@ impl Branches {
 pub enum ClaimRefused {
     /// There is one of this name.
     Duplicate,
-    /// There are [`BRANCHES_MAX`].
+    /// There are [`BRANCHES_MAX`], or [`BRANCHES_OF_ONE`] of the account.
     TooMany,
 }
 
@@ -246,12 +235,18 @@ pub enum ClaimRefused {
 pub struct XidClaim {
     branches: Option<Arc<Branches>>,
     xid: Xid,
+    owner: Owner,
 }
 
 impl XidClaim {
     /// The name.
     pub fn xid(&self) -> &Xid {
         &self.xid
+    }
+
+    /// Whose it is.
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.owner
     }
 
     /// The transaction is prepared: the name is its own from now on.
@@ -272,6 +267,7 @@ impl Drop for XidClaim {
 pub(crate) struct EndingBranch {
     branches: Arc<Branches>,
     pub(crate) xid: Xid,
+    pub(crate) owner: Owner,
     /// It is being rolled back. What is not decided is put back when its session goes.
     pub(crate) decided: bool,
 }
@@ -282,98 +278,9 @@ impl Drop for EndingBranch {
     }
 }
 
-/// What the note of a prepared transaction says.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Note {
-    pub(crate) xid: Xid,
-    pub(crate) isolation: Isolation,
-    pub(crate) purge_work: bool,
-    pub(crate) weight: u64,
-    pub(crate) undo: u64,
-    pub(crate) changes: u64,
-    pub(crate) begun_us: i64,
-    /// None: too many to be named.
-    pub(crate) tables: Option<Vec<u32>>,
-}
-
-/// Whether the opaque part of a note says that its transaction is prepared.
-pub(crate) fn is_prepared(body: &[u8]) -> bool {
-    body.first() == Some(&NOTE_PREPARED)
-}
-
-impl Note {
-    /// Its bytes, as `docs/format.md` has them.
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut b = vec![NOTE_PREPARED, self.isolation as u8];
-        b.push(u8::from(self.purge_work) | u8::from(self.tables.is_none()) << 1);
-        b.push(self.xid.gtrid.len() as u8);
-        b.extend_from_slice(&self.weight.to_le_bytes());
-        b.extend_from_slice(&self.undo.to_le_bytes());
-        b.extend_from_slice(&self.changes.to_le_bytes());
-        b.extend_from_slice(&self.begun_us.to_le_bytes());
-        b.extend_from_slice(&self.xid.format.to_le_bytes());
-        b.push(self.xid.bqual.len() as u8);
-        b.extend_from_slice(&self.xid.gtrid);
-        b.extend_from_slice(&self.xid.bqual);
-        for id in self.tables.iter().flatten() {
-            b.extend_from_slice(&id.to_le_bytes());
-        }
-        b
-    }
-
-    /// What they say; `None` if they are none.
-    pub(crate) fn decode(b: &[u8]) -> Option<Note> {
-        if !is_prepared(b) || b.len() < NOTE_HEAD + 5 {
-            return None;
-        }
-        let (g, q) = (b[3] as usize, b[NOTE_HEAD + 4] as usize);
-        let names = &b[NOTE_HEAD + 5..];
-        let gtrid = names.get(..g)?;
-        let bqual = names.get(g..g + q)?;
-        let (ids, rest) = names[g + q..].as_chunks::<4>();
-        if !rest.is_empty() || g > XID_PART_MAX || q > XID_PART_MAX {
-            return None;
-        }
-        Some(Note {
-            xid: Xid {
-                format: le::get_u32(b, NOTE_HEAD),
-                gtrid: gtrid.into(),
-                bqual: bqual.into(),
-            },
-            isolation: isolation(b[1])?,
-            purge_work: b[2] & 1 != 0,
-            weight: le::get_u64(b, 4),
-            undo: le::get_u64(b, 12),
-            changes: le::get_u64(b, 20),
-            begun_us: le::get_u64(b, 28) as i64,
-            tables: (b[2] & 2 == 0).then(|| ids.iter().map(|w| u32::from_le_bytes(*w)).collect()),
-        })
-    }
-
-    /// The tables of `uses`, each once, if they are not too many.
-    pub(crate) fn tables_of(uses: &[TableUse]) -> Option<Vec<u32>> {
-        let mut ids: Vec<u32> = uses.iter().map(|u| u.table.def.id).collect();
-        ids.sort_unstable();
-        ids.dedup();
-        (ids.len() <= NOTED_TABLES).then_some(ids)
-    }
-}
-
-fn isolation(n: u8) -> Option<Isolation> {
-    use Isolation::*;
-    [
-        ReadUncommitted,
-        ReadCommitted,
-        RepeatableRead,
-        Snapshot,
-        Serializable,
-    ]
-    .into_iter()
-    .find(|i| *i as u8 == n)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::places::{EMPTY_OF_ONE, KEPT_FOR_ADMINISTRATORS};
     use super::*;
 
     fn xid(gtrid: &[u8], bqual: &[u8]) -> Xid {
@@ -384,45 +291,82 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_note_comes_back_and_cut_bytes_do_no_harm() {
-        for tables in [None, Some(vec![]), Some(vec![3, 9])] {
-            let note = Note {
-                xid: xid(&[0, 255], &[7; 64]),
-                isolation: Isolation::Serializable,
-                purge_work: true,
-                weight: 1,
-                undo: 2,
-                changes: 3,
-                begun_us: 4,
-                tables,
-            };
-            let b = note.encode();
-            assert_eq!(Note::decode(&b), Some(note));
-            for n in 0..b.len() {
-                let _ = Note::decode(&b[..n]);
-            }
+    fn owner(account: &str, administrator: bool) -> BranchOwner {
+        BranchOwner {
+            account: account.into(),
+            administrator,
         }
+    }
+
+    fn many(n: usize, of: u8) -> impl Iterator<Item = Xid> {
+        (0..n as u32).map(move |n| xid(&n.to_le_bytes(), &[of]))
     }
 
     #[test]
     fn a_name_is_claimed_once_and_free_again() {
         let all = Arc::new(Branches::default());
+        let of = owner("u", false);
         let (a, b) = (xid(b"g", b"a"), xid(b"g", b"b"));
-        let claim = all.claim(&a).ok();
-        assert!(claim.is_some() && all.claim(&b).is_ok());
+        let claim = all.claim(&a, &of).ok();
+        assert!(claim.is_some() && all.claim(&b, &of).is_ok());
         let again = Xid {
             format: 8,
             ..a.clone()
         };
-        assert_eq!(all.claim(&again).err(), Some(ClaimRefused::Duplicate));
+        assert_eq!(all.claim(&again, &of).err(), Some(ClaimRefused::Duplicate));
         assert!(all.claim_end(&a).is_none(), "a session is at work in it");
         drop(claim);
-        assert!(all.claim(&a).is_ok());
-        let many: Vec<_> = (0..BRANCHES_MAX as u32)
-            .map(|n| all.claim(&xid(&n.to_le_bytes(), b"")))
-            .collect();
-        assert!(many.iter().all(|c| c.is_ok()));
-        assert_eq!(all.claim(&a).err(), Some(ClaimRefused::TooMany));
+        assert!(all.claim(&a, &of).is_ok());
+    }
+
+    #[test]
+    fn nobody_takes_all_places() {
+        let all = Arc::new(Branches::default());
+        let mut claims = Vec::new();
+        for of in 0..20u8 {
+            let one = owner(&of.to_string(), false);
+            let got = many(2 * BRANCHES_OF_ONE, of).map_while(|x| all.claim(&x, &one).ok());
+            claims.push(got.collect::<Vec<_>>());
+        }
+        assert_eq!(claims[0].len(), BRANCHES_OF_ONE, "one account");
+        let taken: usize = claims.iter().map(Vec::len).sum();
+        assert_eq!(
+            taken,
+            BRANCHES_MAX - KEPT_FOR_ADMINISTRATORS,
+            "all accounts"
+        );
+        let root = owner("root", true);
+        let got = many(2 * BRANCHES_MAX, 99).map_while(|x| all.claim(&x, &root).ok());
+        assert_eq!(got.collect::<Vec<_>>().len(), KEPT_FOR_ADMINISTRATORS);
+        claims[0].pop();
+        assert!(all.claim(&xid(b"x", b""), &owner("0", false)).is_ok());
+        drop(claims);
+        let map = all.map.lock();
+        assert!(map.all.is_empty() && map.places.is_empty() && map.taken == 0);
+    }
+
+    #[test]
+    fn empty_ones_take_no_place_and_the_oldest_of_an_owner_are_forgotten() {
+        let all = Arc::new(Branches::default());
+        let first = all.claim(&xid(b"first", b""), &owner("v", false)).ok();
+        all.put_empty(first.as_ref().expect("a claim"), false);
+        let of = owner("u", false);
+        for x in many(2 * BRANCHES_MAX, 0) {
+            let claim = all.claim(&x, &of).expect("a place");
+            all.put_empty(&claim, false);
+        }
+        assert_eq!(all.empty().len(), EMPTY_OF_ONE + 1);
+        assert!(!all.any_prepared(), "nothing is to be done for them");
+        let names: Vec<_> = many(2 * BRANCHES_MAX, 0).collect();
+        assert!(!all.end_empty(&names[0]), "it is forgotten");
+        assert!(all.end_empty(&names[2 * BRANCHES_MAX - 1]));
+        assert!(all.end_empty(&xid(b"first", b"")), "another one's is not");
+        assert!(!all.end_empty(&xid(b"first", b"")), "it has ended");
+        // One whose session is there is that one's to end.
+        let claim = all.claim(&xid(b"mine", b""), &of).expect("a place");
+        all.put_empty(&claim, true);
+        assert!(!all.end_empty(&xid(b"mine", b"")));
+        drop(claim);
+        assert!(all.end_empty(&xid(b"mine", b"")));
     }
 }

@@ -440,7 +440,7 @@ fn a_prepared_transaction_leaves_its_group_when_it_is_committed() {
     };
     let prepare = async |e: &Arc<Engine>, n: u8, text: &str| {
         let mut s = e.session();
-        let mut claim = e.claim_xid(&xid(n)).ok();
+        let mut claim = e.claim_xid(&xid(n), &BranchOwner::server()).ok();
         s.begin(Isolation::RepeatableRead, false);
         insert(&mut s, i64::from(n)).await;
         add(&mut s, text);

@@ -53,7 +53,7 @@ fn a_group_is_logged_in_the_form_that_it_is_given() {
         begun(&mut s, "not").await;
         s.rollback().await.unwrap();
         begun(&mut s, "gggg").await;
-        let mut claim = e.claim_xid(&xid).ok();
+        let mut claim = e.claim_xid(&xid, &BranchOwner::server()).ok();
         s.prepare(&mut claim, false).await.unwrap();
         e.abandon().await;
     });

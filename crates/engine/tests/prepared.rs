@@ -19,7 +19,7 @@ fn xid(name: &[u8]) -> Xid {
 /// Changes, deletes and inserts a row each, and prepares that.
 async fn prepare(e: &Arc<Engine>, name: &[u8]) {
     let mut s = e.session();
-    let mut claim = e.claim_xid(&xid(name)).ok();
+    let mut claim = e.claim_xid(&xid(name), &BranchOwner::server()).ok();
     s.begin(Isolation::RepeatableRead, false);
     let t = s.open_table("s", "t").await.unwrap();
     let new = row(1, 100, 9, 10);
@@ -144,7 +144,7 @@ async fn is_prepared(e: &Arc<Engine>, what: &str) {
     s.set_table_wait_timeout(0);
     assert_eq!(s.drop_table("s", "t").await.unwrap_err().code, 1205);
     assert_eq!(
-        e.claim_xid(&xid(b"x")).err(),
+        e.claim_xid(&xid(b"x"), &BranchOwner::server()).err(),
         Some(ClaimRefused::Duplicate),
         "{what}"
     );
@@ -211,7 +211,7 @@ fn what_has_changed_nothing_can_be_prepared() {
     block_on(async {
         filled(&e).await;
         let mut s = e.session();
-        let mut claim = e.claim_xid(&xid(b"e")).ok();
+        let mut claim = e.claim_xid(&xid(b"e"), &BranchOwner::server()).ok();
         s.begin(Isolation::Serializable, false);
         s.prepare(&mut claim, false).await.unwrap();
         drop(s);
@@ -292,7 +292,7 @@ fn an_attached_one_is_its_session_s_until_the_claim_goes() {
     block_on(async {
         filled(&e).await;
         let mut s = e.session();
-        let mut claim = e.claim_xid(&xid(b"a")).ok();
+        let mut claim = e.claim_xid(&xid(b"a"), &BranchOwner::server()).ok();
         s.begin(Isolation::ReadCommitted, false);
         let t = s.open_table("s", "t").await.unwrap();
         s.insert(&t, &row(70, 70, 1, 1)).await.unwrap();

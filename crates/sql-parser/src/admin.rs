@@ -395,6 +395,10 @@ impl Parser<'_> {
                 }
                 Xa::Commit { xid, one_phase }
             }
+            _ if self.eat(Kw::ALL) => {
+                self.expect(Kw::FOR)?;
+                Xa::RollbackAll(self.account()?)
+            }
             _ => Xa::Rollback(self.xid()?),
         };
         Ok(Statement::Xa(Box::new(xa)))

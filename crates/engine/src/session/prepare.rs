@@ -7,9 +7,12 @@
 use super::Session;
 use crate::engine::Engine;
 use crate::error;
+use crate::fence::Rank;
 use crate::undo_reservation::UndoReservation;
-use crate::xa::{ClaimRefused, EndingBranch, Note, PreparedFact, PreparedTxn, Xid, XidClaim};
-use base::Lsn;
+use crate::xa::{
+    BranchOwner, ClaimRefused, EndingBranch, Note, Owner, PreparedFact, PreparedTxn, Xid, XidClaim,
+};
+use base::{Lsn, TxnId};
 use pager::{OpError, RecordKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,8 +23,8 @@ impl Engine {
     ///
     /// # Errors
     /// There is one, or there are too many.
-    pub fn claim_xid(&self, xid: &Xid) -> Result<XidClaim, ClaimRefused> {
-        self.branches.claim(xid)
+    pub fn claim_xid(&self, xid: &Xid, owner: &BranchOwner) -> Result<XidClaim, ClaimRefused> {
+        self.branches.claim(xid, owner)
     }
 
     /// The prepared transactions, the oldest first, durable as commits are.
@@ -34,6 +37,16 @@ impl Engine {
             self.wait_commit(end).await?;
         }
         Ok(facts)
+    }
+
+    /// The prepared branches that have changed and locked nothing, the oldest first: their names are remembered for a while.
+    pub fn empty_branches(&self) -> Vec<Xid> {
+        self.branches.empty()
+    }
+
+    /// The names of an account's prepared branches that any session may end.
+    pub fn branches_of(&self, account: &str) -> Vec<Xid> {
+        self.branches.of_owner(account)
     }
 
     /// Whether there is a prepared transaction of this name that any session may end.
@@ -60,6 +73,9 @@ impl Session {
         claim: &mut Option<XidClaim>,
         attached: bool,
     ) -> Result<(), SqlError> {
+        if self.prepare_empty(claim, attached) {
+            return Ok(());
+        }
         self.begin_commit().await?;
         self.check_fence()?;
         self.need_txid();
@@ -75,12 +91,31 @@ impl Session {
         self.engine.clone().wait_commit(end).await
     }
 
+    /// Prepares a branch that has changed and locked nothing: there is nothing to be kept for it but its name, in memory. False where there is.
+    /// What another server has prepared is kept in any case: its end comes after a restart too.
+    fn prepare_empty(&mut self, claim: &mut Option<XidClaim>, attached: bool) -> bool {
+        let something = self.txid != TxnId::NONE || !self.events.is_empty();
+        let Some(c) = claim.as_ref() else {
+            return false;
+        };
+        if something || self.rank == Rank::Server || base::mutant!("empty-branch-takes-a-place") {
+            return false;
+        }
+        self.engine.branches.put_empty(c, attached);
+        if let Some(claim) = claim.take_if(|_| !attached) {
+            claim.handed_over();
+        }
+        self.end_transaction();
+        true
+    }
+
     fn record_prepared(
         &mut self,
         claim: &mut Option<XidClaim>,
         attached: bool,
     ) -> Result<Lsn, OpError> {
-        let Some(xid) = claim.as_ref().map(|c| c.xid().clone()) else {
+        let named = claim.as_ref().map(|c| (c.xid().clone(), c.owner().clone()));
+        let Some((xid, owner)) = named else {
             return Err(OpError::io(std::io::Error::other(
                 "a branch without a name",
             )));
@@ -88,6 +123,7 @@ impl Session {
         let now = self.engine.environment().clock.wall_us();
         let note = Note {
             xid,
+            owner,
             isolation: self.isolation,
             purge_work: self.purge_work,
             weight: self.weight,
@@ -105,7 +141,8 @@ impl Session {
             .pager
             .append(note_kind, txid, last, &body, |_, _| {})?;
         rec.done(done.start, true);
-        let given = self.give_away(note.xid, note.changes, note.begun_us, done.end);
+        let named = (note.xid, note.owner);
+        let given = self.give_away(named, note.changes, note.begun_us, done.end);
         let put = engine.branches.put(given, attached);
         assert!(put, "the name of a claim is free");
         if let Some(claim) = claim.take_if(|_| !attached) {
@@ -122,6 +159,9 @@ impl Session {
     /// # Errors
     /// As [`commit`](Self::commit). What was not committed is still prepared. The caller [has begun to write](Self::begin_writing).
     pub async fn commit_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
+        if self.engine.branches.end_empty(xid) {
+            return Ok(true);
+        }
         // Here, where somebody can still be killed.
         self.wait_intake().await?;
         if !base::mutant!("prepared-commit-behind-the-fence") {
@@ -151,6 +191,9 @@ impl Session {
     /// As [`rollback`](Self::rollback), then the next start tries again. 1180 as for a commit. 1290: behind the [fence](crate::Fence), as readers of the
     /// log are told of it.
     pub async fn rollback_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
+        if self.engine.branches.end_empty(xid) {
+            return Ok(true);
+        }
         self.check_fence_of_branches()?;
         let Some((txn, mut ending)) = self.engine.branches.claim_end(xid) else {
             return Ok(false);
@@ -189,7 +232,8 @@ impl Session {
             return false;
         };
         let end = self.engine.log.end();
-        let given = self.give_away(ending.xid.clone(), changes, begun_us, end);
+        let named = (ending.xid.clone(), ending.owner.clone());
+        let given = self.give_away(named, changes, begun_us, end);
         self.engine.branches.put(given, false);
         true
     }
@@ -203,13 +247,20 @@ impl Session {
         // Whether there are any is in the log.
         self.events.resume(true, None);
         let xid = note.xid.clone();
-        let given = self.give_away(note.xid, note.changes, note.begun_us, Lsn::NONE);
+        let named = (note.xid, note.owner);
+        let given = self.give_away(named, note.changes, note.begun_us, Lsn::NONE);
         let put = self.engine.branches.put(given, false);
         put.then_some(()).ok_or(xid)
     }
 
     /// What the transaction is, without the session, which has none from then on.
-    fn give_away(&mut self, xid: Xid, changes: u64, begun_us: i64, end: Lsn) -> PreparedTxn {
+    fn give_away(
+        &mut self,
+        (xid, owner): (Xid, Owner),
+        changes: u64,
+        begun_us: i64,
+        end: Lsn,
+    ) -> PreparedTxn {
         // No snapshot: what it has to see it has seen, and old versions are not to be kept for it.
         self.close_snapshot();
         let mut reg = self.engine.txns.register();
@@ -219,6 +270,7 @@ impl Session {
         self.interrupt.tables.clear();
         PreparedTxn {
             xid,
+            owner,
             txid: std::mem::take(&mut self.txid),
             reg,
             undo,

@@ -160,7 +160,7 @@ fn log_of_before_a_crash_is_taken_along() {
         bqual: Box::default(),
     };
     block_on(async {
-        let mut claim = e.claim_xid(&xid).ok();
+        let mut claim = e.claim_xid(&xid, &BranchOwner::server()).ok();
         s.begin(Isolation::RepeatableRead, false);
         let t = s.open_table("s", "t").await.unwrap();
         let new = row(1, 100, 9, 10);

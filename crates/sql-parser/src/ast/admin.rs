@@ -65,6 +65,8 @@ pub enum Xa {
     },
     /// `ROLLBACK xid`
     Rollback(Xid),
+    /// `ROLLBACK ALL FOR account`: those that this account has prepared. Ours.
+    RollbackAll(Account),
     /// `RECOVER [CONVERT XID]`
     Recover {
         /// `CONVERT XID`.

@@ -48,7 +48,8 @@ const FLUSH_RESOURCES: &[Right] = &[Dynamic("FLUSH_USER_RESOURCES"), Static(Priv
 const SHUTDOWN: &[Right] = &[Static(Priv::Shutdown)];
 const PROCESS: &[Right] = &[Static(Priv::Process)];
 const BACKUP: &[Right] = &[Dynamic("BACKUP_ADMIN")];
-const XA_RECOVER: &[Right] = &[Dynamic("XA_RECOVER_ADMIN")];
+/// XA RECOVER, and all places that there are for branches.
+pub const XA_RECOVER: &[Right] = &[Dynamic("XA_RECOVER_ADMIN")];
 const BINARY_LOG: &[Right] = &[Static(Priv::Super), Dynamic("BINLOG_ADMIN")];
 const ROW_EVENTS: &[Right] = &[
     Static(Priv::Super),
@@ -215,6 +216,8 @@ impl Collector<'_> {
             Statement::DropRole { .. } => self.one_of(DROP_ROLE),
             Statement::Xa(xa) => match **xa {
                 Xa::Recover { .. } => self.one_of(XA_RECOVER),
+                // As KILL of other accounts' connections.
+                Xa::RollbackAll(_) => self.one_of(CONNECTIONS),
                 _ => Ok(()),
             },
             Statement::Use(name) => self.listed(Some(name)),

@@ -4,11 +4,12 @@
 
 use std::sync::atomic::Ordering;
 
-use engine::{ClaimRefused, Xid};
+use engine::{BRANCHES_MAX, BRANCHES_OF_ONE, BranchOwner, ClaimRefused, Xid};
 use types::error::codes;
-use types::{DataType, SqlError, Value};
+use types::{DataType, Level, SqlError, Value, Warning};
 
 use crate::access::Granted;
+use crate::access::statement::{CONNECTIONS, XA_RECOVER};
 use crate::context::Session;
 use crate::context::xa::{XaBranch, XaState};
 use crate::describe::rowset::RowSet;
@@ -43,6 +44,7 @@ impl Session {
             Xa::Prepare(xid) => self.xa_prepare(&named(xid)).await?,
             Xa::Commit { xid, one_phase } => self.xa_commit(&named(xid), *one_phase).await?,
             Xa::Rollback(xid) => self.xa_rollback(&named(xid)).await?,
+            Xa::RollbackAll(account) => return self.xa_rollback_all(account).await,
             Xa::Recover { convert } => return self.xa_recover(*convert, sink).await,
         }
         Ok(Done::default())
@@ -69,10 +71,21 @@ impl Session {
         if self.locked.is_some() || self.engine.in_transaction() {
             return Err(SqlError::fixed(codes::ER_XAER_OUTSIDE));
         }
-        let claim = self.engine.engine().claim_xid(xid);
+        let owner = BranchOwner {
+            account: self.security.account().ticked().into(),
+            administrator: self.security.has_one(XA_RECOVER) || self.security.has_one(CONNECTIONS),
+        };
+        let claim = self.engine.engine().claim_xid(xid, &owner);
         let claim = claim.map_err(|why| match why {
             ClaimRefused::Duplicate => SqlError::fixed(codes::ER_XAER_DUPID),
-            ClaimRefused::TooMany => SqlError::fixed(codes::ER_XAER_RMERR),
+            ClaimRefused::TooMany => {
+                let text = format!(
+                    "There are too many branches: {BRANCHES_OF_ONE} of one account, {BRANCHES_MAX} of all; an administrator may end those of an \
+                     account with XA ROLLBACK ALL FOR"
+                );
+                self.warn(Warning::new(Level::Error, codes::ER_XAER_RMERR, text));
+                SqlError::fixed(codes::ER_XAER_RMERR)
+            }
         })?;
         self.begin_with(None);
         self.xa = Some(XaBranch {
@@ -219,6 +232,26 @@ impl Session {
         }
     }
 
+    /// XA ROLLBACK ALL FOR account: rolls back what this account has prepared and left. Says how many there were.
+    async fn xa_rollback_all(&mut self, account: &ast::Account) -> Result<Done, SqlError> {
+        self.outside_xa()?;
+        if self.locked.is_some() || self.engine.in_transaction() {
+            return Err(SqlError::fixed(codes::ER_XAER_OUTSIDE));
+        }
+        let account = self.account_id(account)?.ticked();
+        let mut done = Done::default();
+        for xid in self.engine.engine().branches_of(&account) {
+            self.engine.interrupt().check()?;
+            match self.end_prepared(&xid, false).await {
+                Ok(()) => done.affected += 1,
+                // Somebody else has ended it.
+                Err(e) if e.code == codes::ER_XAER_NOTA => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(done)
+    }
+
     /// XA RECOVER [CONVERT XID].
     async fn xa_recover(
         &mut self,
@@ -231,17 +264,18 @@ impl Session {
             r.add_column(name, DataType::BIGINT, false);
         }
         r.add_text("data", DATA_CHARS);
-        for p in prepared {
-            let mut data = [&p.xid.gtrid[..], &p.xid.bqual[..]].concat();
+        let empty = self.engine.engine().empty_branches();
+        for xid in prepared.into_iter().map(|p| p.xid).chain(empty) {
+            let mut data = [&xid.gtrid[..], &xid.bqual[..]].concat();
             if convert {
                 let hex: String = data.iter().map(|b| format!("{b:02X}")).collect();
                 data = format!("0x{hex}").into_bytes();
             }
             // Its bytes as they are: what they are text in, their maker knows.
             r.push(vec![
-                Value::Int(i64::from(p.xid.format)),
-                Value::Int(p.xid.gtrid.len() as i64),
-                Value::Int(p.xid.bqual.len() as i64),
+                Value::Int(i64::from(xid.format)),
+                Value::Int(xid.gtrid.len() as i64),
+                Value::Int(xid.bqual.len() as i64),
                 Value::Str(data, types::CollationId::UTF8MB3_GENERAL_CI),
             ]);
         }

@@ -78,7 +78,7 @@ pub fn of(statement: &Statement) -> Com {
             ast::Xa::End { .. } => Com::XaEnd,
             ast::Xa::Prepare(_) => Com::XaPrepare,
             ast::Xa::Commit { .. } => Com::XaCommit,
-            ast::Xa::Rollback(_) => Com::XaRollback,
+            ast::Xa::Rollback(_) | ast::Xa::RollbackAll(_) => Com::XaRollback,
             ast::Xa::Recover { .. } => Com::XaRecover,
         },
         _ => Com::Other,

@@ -18,7 +18,7 @@ use crate::command;
 use crate::context::Session;
 use crate::context::gtid::Admitted;
 use crate::sink::{Done, ResultSink};
-use sql_parser::ast::{SetItem, ShowWhat, Statement};
+use sql_parser::ast::{SetItem, ShowWhat, Statement, Xa};
 
 /// Statements that report on the diagnostics of the one before, and so leave them alone.
 pub(crate) fn is_diagnostic(s: &Statement) -> bool {
@@ -46,6 +46,11 @@ pub(crate) fn is_planned(s: &Statement) -> bool {
             | Statement::Do(_)
             | Statement::Explain(_)
     )
+}
+
+/// XA RECOVER.
+fn is_recover(statement: &Statement) -> bool {
+    matches!(statement, Statement::Xa(xa) if matches!(**xa, Xa::Recover { .. }))
 }
 
 impl Session {
@@ -82,7 +87,7 @@ impl Session {
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Done, SqlError>> + Send + 's>> {
         Box::pin(async move {
             let granted = match self.permit(statement) {
-                Err(e) if matches!(statement, Statement::Xa(_)) => {
+                Err(e) if is_recover(statement) => {
                     return Err(self.no_xa_recover(&e));
                 }
                 granted => granted?,

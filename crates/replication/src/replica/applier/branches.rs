@@ -125,7 +125,7 @@ impl Applier<'_> {
             (self.group.skipped, self.group.open) = (true, true);
             return Ok(());
         }
-        match engine.claim_xid(&xid) {
+        match engine.claim_xid(&xid, &engine::BranchOwner::server()) {
             Ok(claim) => self.branch = Some(claim),
             Err(engine::ClaimRefused::Duplicate) => {
                 return Err(self.take_note_back(codes::ER_XAER_DUPID).await);

@@ -166,3 +166,82 @@ fn what_is_prepared_of_a_temporary_table_goes_with_it() {
     assert!(c.rows("SELECT * FROM t").is_empty());
     assert!(c.rows("XA RECOVER").is_empty());
 }
+
+#[test]
+fn an_account_takes_its_share_and_an_administrator_ends_what_it_left() {
+    let disk = Arc::new(MemDisk::default());
+    let s = server_on(Arc::clone(&disk));
+    let mut root = Client::in_test(&s);
+    root.run("CREATE TABLE t (id INT PRIMARY KEY); CREATE USER u@localhost");
+    root.run("GRANT INSERT ON test.* TO u@localhost");
+    let mut u = Client::of(&s, "u");
+    for n in 0..engine::BRANCHES_OF_ONE {
+        prepared(
+            &mut u,
+            &n.to_string(),
+            &format!("INSERT INTO test.t VALUES ({n})"),
+        );
+    }
+    assert_eq!(u.error("XA START 'more'"), 1401);
+    let why = u.rows("SHOW WARNINGS");
+    assert!(why[0][2].contains("1024 of one account"), "{why:?}");
+    // Nobody else has less for it.
+    prepared(&mut root, "root", "INSERT INTO t VALUES (-1)");
+    root.run("XA COMMIT 'root'");
+    u.run("XA COMMIT '7'");
+    prepared(&mut u, "more", "INSERT INTO test.t VALUES (-2)");
+    assert_eq!(u.error("XA ROLLBACK ALL FOR u@localhost"), 1227);
+    root.run("DROP USER u@localhost");
+    // It has a share behind a restart too, and still after the account.
+    let s = server_on(Arc::new(disk.crash(false)));
+    let mut root = Client::in_test(&s);
+    assert_eq!(root.rows("XA RECOVER").len(), engine::BRANCHES_OF_ONE);
+    root.run("XA START 'x'");
+    assert_eq!(root.error("XA ROLLBACK ALL FOR u@localhost"), 1399);
+    root.run("XA END 'x'; XA ROLLBACK 'x'");
+    root.run("BEGIN; INSERT INTO t VALUES (-3)");
+    assert_eq!(root.error("XA ROLLBACK ALL FOR u@localhost"), 1400);
+    root.run("ROLLBACK");
+    prepared(&mut root, "roots", "INSERT INTO t VALUES (-4)");
+    root.run("XA ROLLBACK ALL FOR u@localhost");
+    assert_eq!(root.rows("SELECT ROW_COUNT()"), [["1024"]]);
+    assert_eq!(root.rows("XA RECOVER"), [["1", "5", "0", "roots"]]);
+    root.run("XA COMMIT 'roots'");
+    let left = root.rows("SELECT id FROM t ORDER BY id");
+    assert_eq!(left, [["-4"], ["-1"], ["7"]]);
+}
+
+#[test]
+fn empty_branches_take_no_place() {
+    let s = server();
+    let mut root = Client::in_test(&s);
+    root.run("CREATE USER u@localhost; CREATE TABLE t (id INT PRIMARY KEY)");
+    let mut u = Client::of(&s, "u");
+    let count = 10_000;
+    for n in 0..count {
+        u.run(&format!("XA START '{n}'; XA END '{n}'; XA PREPARE '{n}'"));
+    }
+    prepared(&mut root, "root", "INSERT INTO t VALUES (1)");
+    // They are known for a while, to whoever asks and to who ends them.
+    assert_eq!(u.error("XA START '9999'"), 1440);
+    assert!(root.rows("XA RECOVER").len() < 2000);
+    let started = root.rows("SELECT COUNT(*) FROM information_schema.INNODB_TRX");
+    assert_eq!(started, [["1"]]);
+    u.run("XA COMMIT '9999'; XA ROLLBACK '9998'");
+    assert_eq!(u.error("XA COMMIT '9999'"), 1397);
+    assert_eq!(u.error("XA COMMIT '0'"), 1397);
+    // What has locked something is none.
+    u.run("XA START '9999'");
+    root.run("GRANT SELECT, UPDATE ON test.* TO u@localhost");
+    u.run("SELECT * FROM test.t WHERE id = 2 FOR UPDATE; XA END '9999'; XA PREPARE '9999'");
+    let started = root.rows("SELECT COUNT(*) FROM information_schema.INNODB_TRX");
+    assert_eq!(started, [["2"]]);
+    u.run("XA COMMIT '9999'");
+    root.run("XA COMMIT 'root'; XA ROLLBACK ALL FOR u@localhost");
+    assert!(root.rows("XA RECOVER").is_empty());
+    // Of a session that keeps its branch, it is that one's to end.
+    u.run("SET xa_detach_on_prepare = OFF; XA START 'a'; XA END 'a'; XA PREPARE 'a'");
+    assert_eq!(root.error("XA COMMIT 'a'"), 1397);
+    assert_eq!(u.error("BEGIN"), 1399);
+    u.run("XA COMMIT 'a'; BEGIN; COMMIT");
+}
