@@ -209,6 +209,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::xa::an_account_takes_its_share_and_an_administrator_ends_what_it_left",
     ),
     (
+        "memory-of-one-user-not-limited",
+        "session::tests::held::one_user_leaves_memory_for_the_others",
+    ),
+    (
         "empty-branch-takes-a-place",
         "session::tests::xa::empty_branches_take_no_place",
     ),

@@ -106,6 +106,13 @@ impl TempFiles {
         self.limit.store(bytes, Ordering::Relaxed);
     }
 
+    /// What all files may take together, where nobody has set that.
+    pub fn set_usual_limit(&self, bytes: u64) {
+        let nobodys = u64::MAX;
+        let (set, order) = (bytes, Ordering::Relaxed);
+        let _somebody_has = self.limit.compare_exchange(nobodys, set, order, order);
+    }
+
     /// What all files together may have in the kernel's cache before it is on the disk, in bytes.
     pub fn set_unwritten_limit(&self, bytes: u64) {
         self.unwritten_limit.store(bytes, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Memory that sessions hold, counted one by one and in total, and the limits it is held to.
 //!
-//! A session has an [`Account`]. What holds much (kept rows, hash tables, sorts, user variables, texts, buffers) has a [`Charge`] against it,
+//! A session has an [`Account`]. The sessions of one user have a [`Share`] of what there is, so that nobody takes all of it from the others. What holds much (kept rows, hash tables, sorts, user variables, texts, buffers) has a [`Charge`] against it,
 //! which is asked before the memory is, in blocks and not for each row. An account takes from the [`Budget`] of all in chunks, so that
 //! sessions share no line while they hold little or nothing new.
 //!
@@ -11,6 +11,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use base::lock::Mutex;
 
 use types::SqlError;
 use types::error::codes;
@@ -33,6 +35,7 @@ const NONE: u8 = 0;
 const OWN: u8 = 1;
 const ALL: u8 = 2;
 const CEILING: u8 = 3;
+const SHARE: u8 = 4;
 
 /// What all sessions may hold together.
 #[derive(Debug)]
@@ -101,6 +104,43 @@ impl Budget {
     }
 }
 
+/// What the sessions of one user hold together, who may have three quarters of what there is for all.
+#[derive(Debug, Default)]
+pub struct Share {
+    held: AtomicU64,
+}
+
+impl Share {
+    /// What they have taken.
+    pub fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// What they may take, where all may take `ceiling`.
+    fn most(ceiling: u64) -> u64 {
+        match ceiling {
+            u64::MAX => u64::MAX,
+            ceiling => ceiling - ceiling / 4,
+        }
+    }
+
+    fn take(&self, bytes: u64, ceiling: u64) -> bool {
+        let held = self
+            .held
+            .fetch_add(bytes, Ordering::Relaxed)
+            .saturating_add(bytes);
+        let fits = held <= Share::most(ceiling) || base::mutant!("memory-of-one-user-not-limited");
+        if !fits {
+            self.give(bytes);
+        }
+        fits
+    }
+
+    fn give(&self, bytes: u64) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
 /// What one session holds. Written by whoever runs the session, and nobody else.
 #[derive(Debug)]
 pub struct Account {
@@ -114,6 +154,8 @@ pub struct Account {
     subject: AtomicU8,
     /// Who holds no more is let in beyond the ceiling.
     little: AtomicU64,
+    /// That of its user; none for administrators, and for the server itself.
+    share: Mutex<Option<Arc<Share>>>,
     /// What it was refused last.
     refused: AtomicU8,
     /// How much it would have held then.
@@ -143,6 +185,7 @@ impl Account {
             limit: AtomicU64::new(u64::MAX),
             subject: AtomicU8::new(0),
             little: AtomicU64::new(LITTLE),
+            share: Mutex::default(),
             refused: AtomicU8::new(NONE),
             wanted: AtomicU64::new(0),
         }
@@ -157,6 +200,19 @@ impl Account {
         self.little.store(little, Ordering::Relaxed);
         self.limit.store(own, Ordering::Relaxed);
         self.subject.store(u8::from(subject), Ordering::Relaxed);
+    }
+
+    /// Whose it is from now on: what it has taken counts there.
+    pub fn join(&self, share: Option<Arc<Share>>) {
+        let taken = self.taken.load(Ordering::Relaxed);
+        let mut own = self.share.lock();
+        if let Some(before) = own.take() {
+            before.give(taken);
+        }
+        if let Some(new) = &share {
+            new.held.fetch_add(taken, Ordering::Relaxed);
+        }
+        *own = share;
     }
 
     /// What it holds.
@@ -177,6 +233,9 @@ impl Account {
         if self.subject.load(Ordering::Relaxed) != 0 {
             left = left.min(of(budget.limit.load(Ordering::Relaxed), held));
         }
+        if let Some(share) = &*self.share.lock() {
+            left = left.min(of(Share::most(budget.ceiling()), share.held()));
+        }
         left
     }
 
@@ -192,6 +251,10 @@ impl Account {
             let refused = {
                 let little = held <= self.little.load(Ordering::Relaxed);
                 self.budget.take(more, subject, little)
+            };
+            let refused = match refused {
+                NONE => self.take_of_share(more, held),
+                refused => refused,
             };
             if refused == NONE {
                 self.taken.store(taken + more, Ordering::Relaxed);
@@ -209,6 +272,31 @@ impl Account {
         false
     }
 
+    /// Takes of its user's share what it has taken of the budget, or gives that back.
+    fn take_of_share(&self, more: u64, held: u64) -> u8 {
+        let share = self.share.lock();
+        let Some(share) = &*share else {
+            return NONE;
+        };
+        // Who asks for little goes on, as beyond the ceiling.
+        let ceiling = match held <= self.little.load(Ordering::Relaxed) {
+            true => u64::MAX,
+            false => self.budget.ceiling(),
+        };
+        if share.take(more, ceiling) {
+            return NONE;
+        }
+        self.budget.give(more);
+        SHARE
+    }
+
+    fn give(&self, bytes: u64) {
+        self.budget.give(bytes);
+        if let Some(share) = &*self.share.lock() {
+            share.give(bytes);
+        }
+    }
+
     /// Gives back.
     pub fn shrink(&self, bytes: u64) {
         let held = self.held().saturating_sub(bytes);
@@ -217,7 +305,7 @@ impl Account {
         let keep = held.next_multiple_of(CHUNK) + CHUNK;
         if taken > keep {
             self.taken.store(keep, Ordering::Relaxed);
-            self.budget.give(taken - keep);
+            self.give(taken - keep);
         }
     }
 
@@ -262,6 +350,13 @@ impl Account {
                         .saturating_add(wanted - self.held().min(wanted))
                 ),
             ),
+            SHARE => SqlError::new(
+                codes::ER_CAPACITY_EXCEEDED,
+                format!(
+                    "Memory capacity of {} bytes for 'the connections of one user' exceeded. The statement needs more than is left.",
+                    Share::most(self.budget.ceiling())
+                ),
+            ),
             _ => SqlError::new(
                 codes::ER_CAPACITY_EXCEEDED,
                 format!(
@@ -283,7 +378,7 @@ impl Account {
 
 impl Drop for Account {
     fn drop(&mut self) {
-        self.budget.give(*self.taken.get_mut());
+        self.give(self.taken.load(Ordering::Relaxed));
     }
 }
 

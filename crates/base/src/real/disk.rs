@@ -7,9 +7,12 @@ use super::pool::Pool;
 use super::uring::Uring;
 use crate::buf::IoBuf;
 use crate::environment::{Disk, Done, DoneSync, File, OpenMode, ReadAt, lost_by_sync};
+use std::ffi::CString;
 use std::fs;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -234,6 +237,21 @@ impl Disk for RealDisk {
     }
 }
 
+/// Bytes that a user without privileges may still write where `path` is; `None` where the system does not say.
+#[allow(unsafe_code)]
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    let mut found = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: the path ends with a zero, and both live until the call has returned. What is found is read only where it has succeeded.
+    let found = unsafe {
+        match libc::statvfs(path.as_ptr(), found.as_mut_ptr()) {
+            0 => found.assume_init(),
+            _ => return None,
+        }
+    };
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,5 +330,11 @@ mod tests {
     #[test]
     fn threads_move_bytes() {
         round_trip(RealDisk::with_threads(), "threads");
+    }
+
+    #[test]
+    fn a_folder_has_some_and_what_is_not_there_does_not_say() {
+        assert!(free_bytes(Path::new("/")).is_some());
+        assert_eq!(free_bytes(Path::new("/no such folder")), None);
     }
 }

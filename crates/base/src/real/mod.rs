@@ -14,7 +14,7 @@ mod timer;
 mod uring;
 
 pub use background_throttle::{lower_priority, throttle};
-pub use disk::RealDisk;
+pub use disk::{RealDisk, free_bytes};
 pub use peer::has_hung_up;
 pub use single_client::{ActiveRequest, dedicate_to_requests, is_alone, pin_requests};
 pub use thread_ring::ThreadRing;

@@ -3,7 +3,7 @@
 use super::{Client, Tx};
 use crate::context::{Context, Trouble};
 use crate::shape::SCHEMA;
-use engine::{Isolation, LockWait, ReadMode, Session, Xid};
+use engine::{BranchOwner, Isolation, LockWait, ReadMode, Session, Xid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -27,7 +27,11 @@ impl Client {
         tx: Tx,
     ) -> Result<(), Trouble> {
         let number = self.cx.model().new_prepared(tx.writes);
-        let mut claim = match self.cx.engine.claim_xid(&xid(number)) {
+        let mut claim = match self
+            .cx
+            .engine
+            .claim_xid(&xid(number), &BranchOwner::server())
+        {
             Ok(claim) => Some(claim),
             Err(why) => return Err(Trouble::Wrong(format!("{number} was refused: {why:?}"))),
         };

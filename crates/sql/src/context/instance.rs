@@ -3,11 +3,13 @@
 //! Nothing in here waits; whatever touches rows is done by a session.
 
 use std::any::Any;
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
+use base::lock::Mutex;
 use base::{Clock, Environment, Random};
 use engine::Engine;
 use types::SqlError;
@@ -25,7 +27,7 @@ use crate::binary_log::BinaryLog;
 use crate::context::accounts::Accounts;
 use crate::context::accounts::components::Components;
 use crate::exec::NamedLocks;
-use sql_expr::memory::Budget;
+use sql_expr::memory::{Budget, Share};
 use sql_expr::vars::{GlobalVars, LiveVars, StatusRegistry, StatusSource, StatusValue, VarValue};
 use sql_parser::ast::Account;
 use types::temporal::Zone;
@@ -77,6 +79,8 @@ pub struct Instance {
     pub(crate) prepared: Arc<super::prepared::PreparedCount>,
     /// What all sessions hold.
     pub(crate) memory: Arc<Budget>,
+    /// What the sessions of each user hold of it.
+    shares: Mutex<HashMap<AccountId, Weak<Share>>>,
     pub(crate) deadlocks: Deadlocks,
     flushed_us: AtomicU64,
     /// Set by a server that speaks TLS.
@@ -176,6 +180,7 @@ impl Instance {
             row_events: OnceLock::new(),
             replica: OnceLock::new(),
             memory: Arc::default(),
+            shares: Mutex::default(),
             deadlocks: Deadlocks::default(),
         });
         instance.obey_variables();
@@ -250,6 +255,19 @@ impl Instance {
     /// What all sessions hold, and may hold.
     pub fn memory(&self) -> &Arc<Budget> {
         &self.memory
+    }
+
+    /// What the sessions of an account hold, and may hold.
+    pub(crate) fn memory_of(&self, account: &AccountId) -> Arc<Share> {
+        let mut shares = self.shares.lock();
+        if let Some(share) = shares.get(account).and_then(Weak::upgrade) {
+            return share;
+        }
+        // Those that nobody has any more.
+        shares.retain(|_, share| share.strong_count() > 0);
+        let share = Arc::<Share>::default();
+        shares.insert(account.clone(), Arc::downgrade(&share));
+        share
     }
 
     /// The connections.

@@ -1,6 +1,9 @@
 //! The prepared statements that a session has open, and how many all sessions have together. How one is made and run is not known here.
+//!
+//! What a text is parsed and planned to takes up to a hundred times its bytes. A small statement keeps that. Large ones keep it as long as they are among the last, and the session
+//! has room for them; of the others the text alone is kept, and they are parsed and planned again when they are run.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,6 +14,7 @@ use super::com::Com;
 use crate::access::Authorized;
 use crate::plan::Plan;
 use sql_expr::memory::Charge;
+use sql_parser::Options;
 use sql_parser::ast::Statement;
 
 /// A plan, and the settings it was made under.
@@ -57,13 +61,20 @@ impl Drop for Place {
 pub(crate) struct Prepared {
     #[expect(dead_code, reason = "held until the statement is closed")]
     pub place: Place,
-    #[expect(dead_code, reason = "held until the statement is closed")]
     pub charge: Charge,
     /// In UTF-8.
     pub text: Arc<[u8]>,
-    pub statement: Arc<Statement>,
+    /// How that is read.
+    pub options: Options,
+    /// Bytes that the text takes, parsed and planned.
+    pub size: usize,
+    /// What it was parsed to, where that is kept.
+    pub statement: Option<Arc<Statement>>,
     pub com: Com,
     pub params: u16,
+    /// It is of those that have a plan.
+    pub has_plan: bool,
+    /// That, where it is kept.
     pub planned: Option<Planned>,
     /// The plan depends on types that differ between executions.
     pub one_use: bool,
@@ -76,9 +87,39 @@ pub(crate) struct Prepared {
 pub(crate) struct PreparedStatements {
     pub map: HashMap<u32, Prepared>,
     pub last: u32,
+    /// The large ones that may have kept what they were parsed to, the oldest first.
+    pub large: VecDeque<StatementName>,
 }
 
+/// What a client calls a prepared statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StatementName {
+    /// By the number that it was given.
+    Number(u32),
+    /// By the name that it has given.
+    Text(Box<str>),
+}
+
+/// A statement that takes no more, parsed and planned, always keeps that.
+pub(crate) const SMALL: usize = 8 << 10;
+/// What large ones of a session may keep together.
+pub(crate) const LARGE: usize = 4 << 20;
+/// What a prepared statement takes beside its text, and what that makes of it.
+const FIXED: usize = 1 << 10;
+
 impl Prepared {
+    /// What it takes without what its text makes of it.
+    pub fn least(text: &[u8]) -> usize {
+        FIXED + text.len()
+    }
+
+    /// Keeps the text alone.
+    pub fn shed(&mut self) {
+        (self.statement, self.planned) = (None, None);
+        // Less is never refused.
+        self.charge.set(Self::least(&self.text));
+    }
+
     /// What it counts as.
     #[inline]
     pub fn com(&self) -> Com {

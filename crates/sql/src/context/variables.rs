@@ -129,6 +129,11 @@ impl Session {
         };
         let subject = !exempt && value("global_connection_memory_tracking") != 0;
         self.memory().set_limits(own, subject, exempt);
+        let share = match exempt {
+            true => None,
+            false => Some(self.instance.memory_of(self.security.account())),
+        };
+        self.memory().join(share);
     }
 
     /// Gives variables back the values that they had before a statement with hints, if one has left any.

@@ -7,6 +7,7 @@ use types::{Charset, SqlError, Value};
 use super::prepared::wrong_arguments;
 use crate::context::Session;
 use crate::context::gtid::Admitted;
+use crate::context::prepared::StatementName;
 use crate::exec::ExecError;
 use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{Name, PrepareSource};
@@ -36,7 +37,9 @@ impl Session {
             self.leave().await;
         }
         let p = self.make_prepared(&text)?;
-        self.named.insert(name.to_lowercase(), p);
+        let name = name.to_lowercase();
+        self.named.insert(name.clone(), p);
+        self.make_room_for_prepared(&StatementName::Text(name.into()));
         Ok(Done::default())
     }
 
@@ -75,10 +78,12 @@ impl Session {
         if usize::from(p.params) != params.len() {
             return Err(wrong_arguments("EXECUTE"));
         }
-        let statement = Arc::clone(&p.statement);
         self.process.counts.com[p.com as usize].add(1);
-        let (planned, lasts) = (p.planned.is_some(), p.lasts);
+        let (planned, lasts) = (p.has_plan, p.lasts);
         let text = Arc::clone(&p.text);
+        let Some(statement) = self.prepared_tree(&StatementName::Text(name.into()))? else {
+            return Err(SqlError::unknown_stmt(name, "EXECUTE"));
+        };
         self.note_text(planned, &text);
         if self.admit(&statement)? == Admitted::LeftOut {
             return Ok(Done::default());

@@ -4,22 +4,19 @@
 use std::sync::Arc;
 
 use types::error::codes;
-use types::{Pace, SqlError, Value};
+use types::{Charset, Pace, SqlError, Value};
 
 use super::com;
 use crate::access::Authorized;
 use crate::command::planned::REPLANS;
 use crate::command::set_vars::sets_vars;
-use crate::context::prepared::{Planned, Prepared};
+use crate::context::prepared::{LARGE, Planned, Prepared, SMALL, StatementName};
 use crate::context::{Session, parse_error};
 use crate::exec::ExecError;
 use crate::plan::Plan;
 use crate::sink::{Done, ResultSink};
 use sql_expr::memory::{self, Charge};
 use sql_parser::ast::Statement;
-
-/// What a prepared statement takes beside what its text makes of it.
-const PREPARED: usize = 1 << 10;
 
 /// Statements that only make sense as plain text (error 1295).
 fn is_preparable(s: &Statement) -> bool {
@@ -44,7 +41,9 @@ impl Session {
         let limit = self.instance.globals.hot().max_prepared_stmt_count();
         let place = self.instance.prepared.take(limit)?;
         let mut charge = Charge::to(self.memory());
-        if !charge.set(PREPARED + memory::of_text(sql)) {
+        // It is parsed and planned here, whether that is kept or not.
+        let size = memory::of_text(sql);
+        if !charge.set(Prepared::least(sql) + size) {
             self.memory().check()?;
         }
         let options = sql_parser::Options {
@@ -87,10 +86,87 @@ impl Session {
             one_use: sets || sql.contains(&b'@'),
             lasts: self.lasts(sql),
             text: options.utf8(sql).into(),
-            statement: Arc::new(statement),
+            options: sql_parser::Options {
+                charset: match options.charset {
+                    Charset::Latin1 => Charset::Utf8mb4,
+                    other => other,
+                },
+                ..options
+            },
+            statement: Some(Arc::new(statement)),
+            size,
             params,
+            has_plan: planned.is_some(),
             planned,
         })
+    }
+
+    /// A large statement keeps what it was parsed to: the oldest of these that the session has no room for beside it do so no longer.
+    pub(crate) fn make_room_for_prepared(&mut self, name: &StatementName) {
+        let Some(size) = self.prepared_named(name).map(|p| p.size) else {
+            return;
+        };
+        if size <= SMALL {
+            return;
+        }
+        self.prepared.large.retain(|n| n != name);
+        let held = |s: &Session, n: &StatementName| {
+            let p = s.prepared_named(n).filter(|p| p.statement.is_some());
+            p.map_or(0, |p| p.size)
+        };
+        let mut kept: usize = self.prepared.large.iter().map(|n| held(self, n)).sum();
+        while (kept + size > LARGE || self.prepared.large.len() >= LARGE / SMALL)
+            && let Some(oldest) = self.prepared.large.pop_front()
+        {
+            kept -= held(self, &oldest);
+            if let Some(p) = self.prepared_named_mut(&oldest) {
+                p.shed();
+            }
+        }
+        if size <= LARGE {
+            self.prepared.large.push_back(name.clone());
+        } else if let Some(p) = self.prepared_named_mut(name) {
+            p.shed();
+        }
+    }
+
+    fn prepared_named(&self, name: &StatementName) -> Option<&Prepared> {
+        match name {
+            StatementName::Number(id) => self.prepared.map.get(id),
+            StatementName::Text(name) => self.named.get(&**name),
+        }
+    }
+
+    fn prepared_named_mut(&mut self, name: &StatementName) -> Option<&mut Prepared> {
+        match name {
+            StatementName::Number(id) => self.prepared.map.get_mut(id),
+            StatementName::Text(name) => self.named.get_mut(&**name),
+        }
+    }
+
+    /// What the text of a prepared statement says. Where that was not kept, it is from here on, if there is memory and room for it.
+    ///
+    /// # Errors
+    /// 1317.
+    pub(crate) fn prepared_tree(
+        &mut self,
+        name: &StatementName,
+    ) -> Result<Option<Arc<Statement>>, SqlError> {
+        let watch = self.engine.interrupt();
+        let Some(p) = self.prepared_named_mut(name) else {
+            return Ok(None);
+        };
+        if let Some(kept) = &p.statement {
+            return Ok(Some(Arc::clone(kept)));
+        }
+        let pace = Pace::new(Some(&*watch));
+        let parsed = sql_parser::parse_paced(&p.text, &p.options, &pace);
+        let tree = Arc::new(parsed.map_err(|e| parse_error(&e))?.statement);
+        if p.charge.set(Prepared::least(&p.text) + p.size) {
+            p.statement = Some(Arc::clone(&tree));
+            self.make_room_for_prepared(name);
+        }
+        Ok(Some(tree))
     }
 
     /// The plan of a prepared statement where it still holds, and for values of these types.
@@ -137,7 +213,7 @@ impl Session {
             if params.len() < plan.peek().params as usize {
                 return Err(wrong_arguments("mysqld_stmt_execute"));
             }
-            if let Some(p) = place(self) {
+            if let Some(p) = place(self).filter(|p| p.statement.is_some()) {
                 p.planned = Some(Planned {
                     plan: plan.clone(),
                     settings,

@@ -6,6 +6,7 @@ use types::{SqlError, Value};
 
 use super::{Com, Command, Execution, Outcome, Session};
 use crate::context::gtid::Admitted;
+use crate::context::prepared::StatementName;
 use crate::dispatch;
 use crate::dispatch::prepared::wrong_arguments;
 use crate::exec::ExecError;
@@ -51,6 +52,7 @@ impl Session {
             warnings: self.diagnostics.packet_count(),
         };
         self.prepared.map.insert(info.id, p);
+        self.make_room_for_prepared(&StatementName::Number(info.id));
         Ok(info)
     }
 
@@ -85,14 +87,21 @@ impl Session {
         self.begin_command(Command::Execute, &p.text);
         let com = p.com;
         let ready = self.ready_plan(p, params);
-        let statement = self.gate.is_shut().then(|| Arc::clone(&p.statement));
-        let (lasts, planned, text) = (p.lasts, p.planned.is_some(), Arc::clone(&p.text));
+        let (lasts, planned, text) = (p.lasts, p.has_plan, Arc::clone(&p.text));
         self.note_text(planned, &text);
         if lasts {
             self.leave().await;
         }
         self.count_execution();
-        let admitted = statement.map_or(Ok(Admitted::Run), |s| self.admit(&s));
+        let statement = match self.gate.is_shut() {
+            true => self.prepared_tree(&StatementName::Number(id)),
+            false => Ok(None),
+        };
+        let admitted = match statement {
+            Ok(Some(statement)) => self.admit(&statement),
+            Ok(None) => Ok(Admitted::Run),
+            Err(e) => Err(e),
+        };
         let outcome = match ready {
             _ if admitted != Ok(Admitted::Run) => {
                 self.begin_statement(com);
@@ -125,12 +134,12 @@ impl Session {
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        let Some(p) = self.prepared.map.get(&id) else {
+        let statement = self.prepared_tree(&StatementName::Number(id))?;
+        let (Some(statement), Some(p)) = (statement, self.prepared.map.get(&id)) else {
             return Err(unknown(id, "mysqld_stmt_execute"));
         };
-        let statement = Arc::clone(&p.statement);
         let com = p.com;
-        if p.planned.is_none() {
+        if !p.has_plan {
             if dispatch::is_diagnostic(&statement) {
                 self.count(com);
             } else {

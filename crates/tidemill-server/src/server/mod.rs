@@ -63,6 +63,9 @@ use server_state::Server;
 use wait_monitor::WaitMonitor;
 use workers::Workers;
 
+/// What temporary files may take in any case, in bytes.
+const LEAST_TEMPORARY: u64 = 64 << 20;
+
 /// Where a server listens.
 #[derive(Debug, Clone, Default)]
 pub struct Listening {
@@ -104,6 +107,11 @@ pub fn serve(
             files.set_unwritten_limit(room.unwritten);
             // Sessions have three quarters of what is there beside the pool.
             database.engine.locks().lower_limit(room.sessions / 3);
+        }
+        // So that no statement fills the disk under tables and logs, where `innodb_temp_data_file_path` does not say what it may take.
+        if let Some(free) = base::real::free_bytes(&options.datadir) {
+            let files = database.engine.temp_files();
+            files.set_usual_limit((free / 2).max(LEAST_TEMPORARY));
         }
         let told = Arc::clone(&log);
         let tell = Arc::new(move |text: &str| told.error(text));

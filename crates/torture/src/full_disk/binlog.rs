@@ -208,12 +208,12 @@ impl<'a> Round<'a> {
         let mut conn = connect(&self.setup)?;
         let rows = number(&mut conn, "SELECT COUNT(*) FROM w.t")?;
         self.noted.take_refused();
-        let id = self.noted.connections.lock().map_err(|e| e.to_string())?;
-        let id = *id.last().ok_or("no client")?;
+        let id = self.noted.connections.lock().last().copied();
+        let id = id.ok_or("no client")?;
         must(&mut conn, &format!("KILL QUERY {id}"))?;
         wait("the statement that was killed ends", SOON, || {
             let refused = self.noted.refused.lock();
-            refused.is_ok_and(|r| r.as_ref().is_some_and(|(code, _)| *code == 1317))
+            refused.as_ref().is_some_and(|(code, _)| *code == 1317)
         })?;
         match number(&mut conn, "SELECT COUNT(*) FROM w.t")? == rows {
             true => Ok(()),
@@ -224,7 +224,7 @@ impl<'a> Round<'a> {
     /// All that was acknowledged is there, and was given a name; nothing else is but what the server may not have answered.
     fn verify(&self) -> Outcome<()> {
         let mut conn = connect(&self.setup)?;
-        let there = self.noted.there.lock().map_err(|e| e.to_string())?;
+        let there = self.noted.there.lock();
         let found: Vec<u64> = must(&mut conn, "SELECT id FROM w.t ORDER BY id")?
             .iter()
             .filter_map(|r| match r.first() {

@@ -1,11 +1,12 @@
 //! Clients that insert rows and note which were acknowledged, whatever happens to the server beside them.
 
 use super::statements::{number, query};
+use base::lock::Mutex;
 use harness::server::Setup;
 use harness::step::Outcome;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use wire::client::ClientError;
@@ -27,12 +28,12 @@ pub struct Noted {
 impl Noted {
     /// How many rows were acknowledged.
     pub fn count(&self) -> usize {
-        self.there.lock().map_or(0, |there| there.len())
+        self.there.lock().len()
     }
 
     /// The last error since this was asked.
     pub fn take_refused(&self) -> Option<(u16, String)> {
-        self.refused.lock().ok()?.take()
+        self.refused.lock().take()
     }
 }
 
@@ -71,10 +72,8 @@ fn write(setup: &Setup, noted: &Noted) {
     let Ok(mut conn) = Conn::connect_unix(&setup.socket, "root", "", None) else {
         return;
     };
-    if let Ok(id) = number(&mut conn, "SELECT CONNECTION_ID()")
-        && let Ok(mut all) = noted.connections.lock()
-    {
-        all.push(id);
+    if let Ok(id) = number(&mut conn, "SELECT CONNECTION_ID()") {
+        noted.connections.lock().push(id);
     }
     while !noted.done.load(Ordering::SeqCst) {
         let id = noted.next.fetch_add(1, Ordering::SeqCst);
@@ -84,14 +83,10 @@ fn write(setup: &Setup, noted: &Noted) {
         );
         match query(&mut conn, &sql) {
             Ok(_) => {
-                if let Ok(mut there) = noted.there.lock() {
-                    there.insert(id);
-                }
+                noted.there.lock().insert(id);
             }
             Err(ClientError::Server(e)) => {
-                if let Ok(mut refused) = noted.refused.lock() {
-                    *refused = Some((e.code, e.message));
-                }
+                *noted.refused.lock() = Some((e.code, e.message));
                 std::thread::sleep(Duration::from_millis(20));
             }
             Err(_) => return,

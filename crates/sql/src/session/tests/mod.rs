@@ -18,6 +18,7 @@ mod fence;
 mod foreign_keys;
 mod functional;
 mod handlers;
+mod held;
 mod hints;
 mod info;
 mod limits;

@@ -162,6 +162,35 @@ pub const ABUSES: &[(&str, Abuse)] = &[
         }
         Ok(())
     }),
+    ("many prepared statements", |a| {
+        let conn = a.conn()?;
+        let part = "(SELECT MAX(t.n) FROM (SELECT 1 AS n) t), ".repeat(140);
+        for n in 0..300 {
+            conn.prepare(&format!("SELECT {part}{n}"))?;
+        }
+        Ok(())
+    }),
+    ("empty branches of XA", |a| {
+        let from = a.turn * 1000;
+        for n in from..from + 300 {
+            a.run(&format!("XA START 'e{n}'"))?;
+            a.run(&format!("XA END 'e{n}'"))?;
+            a.run(&format!("XA PREPARE 'e{n}'"))?;
+        }
+        Ok(())
+    }),
+    ("branches of XA that nobody ends", |a| {
+        let name = a.turn;
+        a.run(&format!("XA START 'o{name}'"))?;
+        a.run("DO SLEEP(0.3)")
+    }),
+    ("waits whose client is gone", |a| {
+        for sql in ["SELECT SLEEP(1000)", "SELECT GET_LOCK('gone', 1000)"] {
+            let mut conn = connect(a.socket)?;
+            conn.send_raw(&packet(sql), 1)?;
+        }
+        Ok(())
+    }),
     ("rows that nobody reads", |a| {
         let sql = format!("SELECT REPEAT('z', 60000000) FROM {}", digits(2));
         let conn = a.conn()?;
