@@ -230,7 +230,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ),
     (
         "fence-raised-beside-commits",
-        "session::tests::fence::nothing_is_committed_after_the_answer",
+        "session::tests::fence::what_is_under_way_is_waited_for",
     ),
     (
         "rows-beside-not-locked",
