@@ -66,6 +66,8 @@ pub(crate) struct Prepared {
     pub text: Arc<[u8]>,
     /// How that is read.
     pub options: Options,
+    /// The default schema that it was made under: it is run under this one, whatever the session's is by then.
+    pub database: Option<String>,
     /// Bytes that the text takes, parsed and planned.
     pub size: usize,
     /// What it was parsed to, where that is kept.

@@ -62,7 +62,11 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let params: Vec<Value> = using.iter().map(|v| self.user_value(v)).collect();
-        self.run_named(&name.to_lowercase(), &params, sink).await
+        let name = name.to_lowercase();
+        let entered = self.enter_schema_of(&StatementName::Text(name.as_str().into()));
+        let outcome = self.run_named(&name, &params, sink).await;
+        self.leave_schema(entered);
+        outcome
     }
 
     /// Runs a statement prepared by `PREPARE name FROM`.

@@ -35,6 +35,12 @@ fn is_preparable(s: &Statement) -> bool {
     )
 }
 
+/// The default schemas of a session and of a prepared statement that it runs.
+pub(crate) struct Entered {
+    before: Option<String>,
+    own: Option<String>,
+}
+
 impl Session {
     /// Parses and plans a text for later execution.
     pub(crate) fn make_prepared(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
@@ -93,6 +99,7 @@ impl Session {
                 },
                 ..options
             },
+            database: self.facts.database.clone(),
             statement: Some(Arc::new(statement)),
             size,
             params,
@@ -128,6 +135,26 @@ impl Session {
         } else if let Some(p) = self.prepared_named_mut(name) {
             p.shed();
         }
+    }
+
+    /// A prepared statement is about to be run: the default schema is that which it was made under, until [`leave_schema`](Self::leave_schema) is given what this gives.
+    /// The client is told nothing of it.
+    pub(crate) fn enter_schema_of(&mut self, name: &StatementName) -> Option<Entered> {
+        let own = self.prepared_named(name)?.database.clone();
+        let before = std::mem::replace(&mut self.facts.database, own.clone());
+        Some(Entered { before, own })
+    }
+
+    /// It was run. What it has made the default schema itself stays; one that is gone is none.
+    pub(crate) fn leave_schema(&mut self, entered: Option<Entered>) {
+        let Some(Entered { before, own }) = entered.filter(|e| e.before != e.own) else {
+            return;
+        };
+        if self.facts.database.is_some() && self.facts.database != own {
+            return;
+        }
+        let there = before.filter(|name| self.engine.catalog().schema(name).is_some());
+        self.facts.database = there;
     }
 
     fn prepared_named(&self, name: &StatementName) -> Option<&Prepared> {
@@ -179,6 +206,7 @@ impl Session {
             && x.plan.peek().is_fresh()
             && self.security.ready(&x.plan).is_some()
             && !p.one_use
+            && p.database == self.facts.database
             && x.plan.peek().accepts(params);
         holds.then(|| x.plan.clone())
     }

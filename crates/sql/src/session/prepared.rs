@@ -81,6 +81,19 @@ impl Session {
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
+        let entered = self.enter_schema_of(&StatementName::Number(id));
+        let outcome = self.run_prepared_there(id, params, sink).await;
+        self.leave_schema(entered);
+        outcome
+    }
+
+    /// The same under the default schema that the statement was made under.
+    async fn run_prepared_there(
+        &mut self,
+        id: u32,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
         let Some(p) = self.prepared.map.get(&id) else {
             return Err(unknown(id, "mysqld_stmt_execute"));
         };

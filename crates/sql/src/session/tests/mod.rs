@@ -29,6 +29,7 @@ pub(crate) mod opened;
 mod outfile;
 mod params;
 mod persist;
+mod prepared_schema;
 mod rekey;
 mod row_rules;
 mod rows;
