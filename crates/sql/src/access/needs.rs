@@ -86,7 +86,8 @@ pub enum Need {
         /// What the message names.
         command: &'static str,
     },
-    /// A privilege on single columns (1143).
+    /// A privilege on single columns. Where the statement names them it is told which one (1143); of what `*` stands for, and columns that are given values
+    /// without being named, it learns no name (1142).
     Columns {
         /// The table.
         table: Arc<TableId>,
@@ -94,6 +95,8 @@ pub enum Need {
         privilege: Priv,
         /// The columns.
         columns: ColumnNames,
+        /// The statement names them.
+        named: bool,
     },
     /// What a view reads or changes, with the rights of its definer or of who uses it (1356, whatever is missing).
     Through {

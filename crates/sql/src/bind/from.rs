@@ -287,7 +287,8 @@ impl StatementBinder<'_> {
                 ast::JoinKind::Right => (b, a),
                 _ => (a, b),
             };
-            on.push(self.equality(listed_expr(st.names, l)?, listed_expr(st.names, r)?)?);
+            let side = |at| listed_expr(st.names, at, wanted.is_some());
+            on.push(self.equality(side(l)?, side(r)?)?);
         }
         let mut columns: Vec<Listed> = common.iter().map(|c| c.0).collect();
         let merged = |l: &Listed| common.iter().any(|(a, b)| a == l || b == l);
@@ -504,10 +505,15 @@ fn listed_name<'n>(names: &'n Names<'_>, l: Listed) -> Option<(&'n str, bool)> {
     Some((t.column_name(i), t.invisible(i)))
 }
 
-fn listed_expr(names: &Names<'_>, l: Listed) -> Result<Expr, SqlError> {
+/// A column as an expression, which the statement names, or not.
+fn listed_expr(names: &Names<'_>, l: Listed, named: bool) -> Result<Expr, SqlError> {
     let t = names.table(l.slot);
     let t = t.ok_or_else(|| SqlError::internal("no such table in FROM"))?;
-    Ok(t.column_expr(usize::from(l.ordinal)))
+    let i = usize::from(l.ordinal);
+    Ok(match named {
+        true => t.column_expr(i),
+        false => t.listed_column_expr(i),
+    })
 }
 
 pub(super) fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlError> {

@@ -192,6 +192,7 @@ impl StatementBinder<'_> {
             partial: !own && !on_table.has_any(TABLE_SET) && !self.ctx.security.is_server(),
             through: self.through.borrow().clone(),
             columns: RefCell::default(),
+            listed: RefCell::default(),
         });
         if !own {
             self.seen.borrow_mut().push(Rc::clone(&seen));
@@ -199,13 +200,14 @@ impl StatementBinder<'_> {
         seen
     }
 
-    /// A privilege on columns that are written.
+    /// A privilege on columns that are written, and that the statement names, or not.
     pub(crate) fn require_columns(
         &self,
         schema: &str,
         name: &str,
         privilege: Priv,
         columns: ColumnNames,
+        named: bool,
     ) -> Result<(), SqlError> {
         if columns.is_empty() || self.is_own(schema, name) {
             return Ok(());
@@ -214,6 +216,7 @@ impl StatementBinder<'_> {
             table: self.table_id(schema, name),
             privilege,
             columns,
+            named,
         })
     }
 
@@ -221,14 +224,17 @@ impl StatementBinder<'_> {
     pub(crate) fn columns_read(&self) {
         let mut needs = self.needs.borrow_mut();
         for seen in self.seen.borrow().iter() {
-            let columns = seen.columns.take().names;
-            if !columns.is_empty() {
-                let need = Need::Columns {
-                    table: seen.table.clone(),
-                    privilege: Priv::Select,
-                    columns,
-                };
-                needs.add(through_view(seen.through.as_ref(), need));
+            for (columns, named) in [(&seen.columns, true), (&seen.listed, false)] {
+                let columns = columns.take().names;
+                if !columns.is_empty() {
+                    let need = Need::Columns {
+                        table: seen.table.clone(),
+                        privilege: Priv::Select,
+                        columns,
+                        named,
+                    };
+                    needs.add(through_view(seen.through.as_ref(), need));
+                }
             }
         }
     }

@@ -151,12 +151,12 @@ impl StatementBinder<'_> {
         if let Some(v) = names.views.first() {
             let named = i.on_duplicate.iter().filter_map(|a| v.find(&a.column.name));
             let columns = named.map(|i| &*v.columns[i].name).collect();
-            self.require_columns(&v.schema, &v.name, Priv::Update, columns)?;
+            self.require_columns(&v.schema, &v.name, Priv::Update, columns, true)?;
         }
         let columns = assigns.iter().map(|a| column_name(table, a.column));
         let (schema, name) = (&table.def.schema, &table.def.name);
         self.as_read(&names.tables[0], || {
-            self.require_columns(schema, name, Priv::Update, columns.collect())
+            self.require_columns(schema, name, Priv::Update, columns.collect(), true)
         })
     }
 
@@ -309,7 +309,8 @@ impl StatementBinder<'_> {
             }
         })?;
         let given = columns.iter().map(|&c| column_name(&table, c)).collect();
-        self.require_columns(schema, name, Priv::Insert, given)?;
+        let named = !i.columns.is_empty();
+        self.require_columns(schema, name, Priv::Insert, given, named)?;
         Ok(InsertTarget {
             table,
             slot,

@@ -62,7 +62,8 @@ impl StatementBinder<'_> {
             return Err(more_than_one_table(&v.full()));
         }
         let given = named.iter().map(|&n| &*v.columns[n].name).collect();
-        self.require_columns(&v.schema, &v.name, Priv::Insert, given)?;
+        let written = !i.columns.is_empty();
+        self.require_columns(&v.schema, &v.name, Priv::Insert, given, written)?;
         let table = stored(&names, slot).ok_or_else(|| not_insertable(view))?;
         let columns: Vec<u16> = bases.iter().map(|b| b.1).collect();
         if let ast::InsertSource::Query(q) = &i.source
@@ -78,7 +79,7 @@ impl StatementBinder<'_> {
         let given = columns.iter().map(|&c| column_name(&table, c)).collect();
         self.as_read(base, || {
             self.guard_table(&base.schema, &base.name, usage)?;
-            self.require_columns(&base.schema, &base.name, Priv::Insert, given)
+            self.require_columns(&base.schema, &base.name, Priv::Insert, given, written)
         })?;
         Ok(InsertTarget {
             table,

@@ -215,6 +215,14 @@ impl FromTable {
         column_expr(self.resolved(i))
     }
 
+    /// The same of a column that the statement does not name, such as one that `*` stands for.
+    pub fn listed_column_expr(&self, i: usize) -> Expr {
+        if let Some(seen) = &self.seen {
+            seen.note_listed(i, self.column_name(i));
+        }
+        column_expr(self.resolved(i))
+    }
+
     /// The same of a column that no name stands for.
     pub fn unnamed_column(&self, i: usize) -> Expr {
         column_expr(self.resolved(i))

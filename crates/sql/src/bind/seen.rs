@@ -15,8 +15,10 @@ pub(crate) struct Seen {
     pub partial: bool,
     /// The view through which it is read.
     pub through: Option<Arc<Through>>,
-    /// Which columns.
+    /// Which columns, of those that the statement names.
     pub columns: RefCell<SeenColumns>,
+    /// Likewise of those that it does not, such as what `*` stands for.
+    pub listed: RefCell<SeenColumns>,
 }
 
 /// Which columns are read.
@@ -31,13 +33,23 @@ pub(crate) struct SeenColumns {
 impl Seen {
     /// Column `i` of that name is read.
     pub fn note(&self, i: usize, name: &str) {
-        let mut columns = self.columns.borrow_mut();
-        if columns.noted.len() <= i {
-            columns.noted.resize(i + 1, false);
+        self.columns.borrow_mut().note(i, name);
+    }
+
+    /// The same of one that the statement does not name.
+    pub fn note_listed(&self, i: usize, name: &str) {
+        self.listed.borrow_mut().note(i, name);
+    }
+}
+
+impl SeenColumns {
+    fn note(&mut self, i: usize, name: &str) {
+        if self.noted.len() <= i {
+            self.noted.resize(i + 1, false);
         }
-        if !columns.noted[i] {
-            columns.noted[i] = true;
-            columns.names.add(name);
+        if !self.noted[i] {
+            self.noted[i] = true;
+            self.names.add(name);
         }
     }
 }

@@ -488,7 +488,7 @@ fn table_star(wanted: &ast::ObjectName, names: &mut Names<'_>) -> Result<(), Sql
 
 fn column_item<'s>(t: &FromTable, i: usize) -> Item<'s> {
     Item {
-        expr: t.column_expr(i),
+        expr: t.listed_column_expr(i),
         name: t.column_name(i).into(),
         written: None,
     }

@@ -222,7 +222,7 @@ impl StatementBinder<'_> {
                 self.change_table(t)?;
                 let columns = target.assigns.iter();
                 let columns = columns.map(|a| column_name(table, a.column)).collect();
-                self.require_columns(&t.schema, &t.name, Priv::Update, columns)
+                self.require_columns(&t.schema, &t.name, Priv::Update, columns, true)
             })?;
         }
         for v in &names.views {
@@ -247,7 +247,7 @@ impl StatementBinder<'_> {
         };
         let column = v.find(&c.name).map(|i| &*v.columns[i].name);
         let column = column.into_iter().collect();
-        self.require_columns(&v.schema, &v.name, Priv::Update, column)
+        self.require_columns(&v.schema, &v.name, Priv::Update, column, true)
     }
 }
 

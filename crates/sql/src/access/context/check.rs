@@ -78,7 +78,8 @@ impl SecurityContext {
                 table,
                 privilege,
                 columns,
-            } => self.check_columns(table, *privilege, columns),
+                named,
+            } => self.check_columns(table, *privilege, columns, *named),
             Need::Through { view, need } => self.check_through(view, need),
             Need::Shown(need) => self
                 .check(need)
@@ -107,13 +108,17 @@ impl SecurityContext {
         table: &TableId,
         privilege: Priv,
         columns: &ColumnNames,
+        named: bool,
     ) -> Result<(), SqlError> {
         if self.on_table(&table.schema, &table.name).has(privilege) {
             return Ok(());
         }
         for c in columns.iter() {
             if !self.on_column(&table.schema, &table.name, c).has(privilege) {
-                return Err(self.no_column(privilege, c, &table.name));
+                return Err(match named {
+                    true => self.no_column(privilege, c, &table.name),
+                    false => self.no_table(&command(PrivSet::of(privilege)), table),
+                });
             }
         }
         Ok(())

@@ -119,6 +119,7 @@ fn columns_are_checked_one_by_one() {
         table: needs::table("a", "t"),
         privilege: Priv::Select,
         columns: names.iter().copied().collect(),
+        named: true,
     };
     assert_eq!(code(&c, columns(&["ID", "V"])), 0);
     assert_eq!(code(&c, columns(&["id", "secret"])), 1143);

@@ -224,6 +224,7 @@ impl Session {
                 IntoVariable::Local(column) => Target::Column(column.name.to_string()),
             });
         }
+        let lists_columns = !targets.is_empty();
         if targets.is_empty() {
             let visible = columns.iter().filter(|c| !c.invisible);
             let stored = visible.filter(|c| c.generated.is_none());
@@ -240,6 +241,7 @@ impl Session {
             table: needs::table(&name.schema, &name.name),
             privilege: Priv::Insert,
             columns: given,
+            named: lists_columns,
         })?;
         for t in &targets {
             if let Target::Column(name) = t

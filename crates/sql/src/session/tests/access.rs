@@ -324,10 +324,10 @@ fn columns_are_held_apart() {
     ] {
         assert_eq!(everyway(&mut u, sql), 0, "{sql}");
     }
+    for sql in ["SELECT * FROM t", "TABLE t", "SELECT t.* FROM t"] {
+        assert_eq!(everyway(&mut u, sql), 1142, "{sql}");
+    }
     for sql in [
-        "SELECT * FROM t",
-        "TABLE t",
-        "SELECT t.* FROM t",
         "SELECT secret FROM t",
         "SELECT id FROM t WHERE secret = 100",
         "SELECT id FROM t ORDER BY secret",
@@ -381,7 +381,7 @@ fn writing_needs_the_columns_written() {
         0
     );
     for (sql, code) in [
-        ("INSERT INTO t VALUES (8, 8, 8)", 1143),
+        ("INSERT INTO t VALUES (8, 8, 8)", 1142),
         ("INSERT INTO t (id, secret) VALUES (8, 8)", 1143),
         ("INSERT INTO t (id, v) VALUES (8, id + 1)", 1143),
         (
@@ -516,4 +516,65 @@ fn databases_are_listed_to_who_may_know() {
     assert_eq!(u.rows("SHOW TABLES"), [["t"]]);
     assert_eq!(u.rows("SHOW TABLE STATUS").len(), 1);
     assert_eq!(u.rows("SHOW OPEN TABLES FROM a").len(), 1);
+}
+
+/// Who may see single columns alone learns no name of the others: what the statement does not name is told of the table (1142), as in MySQL.
+#[test]
+fn columns_that_a_statement_does_not_name_are_told_by_none() {
+    let s = server();
+    let mut root = Client::in_test(&s);
+    root.run("CREATE TABLE t (a INT PRIMARY KEY, secret INT); CREATE TABLE s (a INT, secret INT)");
+    root.run("CREATE VIEW v AS SELECT * FROM t; CREATE USER u@localhost");
+    for table in ["t", "s", "v"] {
+        root.run(&format!(
+            "GRANT SELECT (a), INSERT (a), UPDATE (a) ON test.{table} TO u@localhost"
+        ));
+    }
+    let mut u = Client::of(&s, "u");
+    u.run("USE test");
+    let unnamed = [
+        "SELECT * FROM t",
+        "SELECT t.* FROM t",
+        "SELECT a, t.* FROM t",
+        "TABLE t",
+        "SELECT * FROM v",
+        "SELECT * FROM t NATURAL JOIN s",
+        "SELECT a FROM t NATURAL JOIN s",
+        "SELECT a FROM (SELECT * FROM t) x",
+        "WITH c AS (SELECT * FROM t) SELECT a FROM c",
+        "SELECT a FROM t WHERE (a, 1) IN (SELECT * FROM s)",
+        "SELECT a FROM t WHERE EXISTS (SELECT * FROM s)",
+        "SELECT a FROM t UNION SELECT * FROM s",
+        "EXPLAIN SELECT * FROM t",
+        "INSERT INTO t VALUES (1, 2)",
+        "INSERT INTO v VALUES (1, 2)",
+        "INSERT INTO t SELECT 1, 2",
+        "INSERT INTO t (a) SELECT secret FROM (SELECT * FROM s) x",
+        "REPLACE INTO t VALUES (1, 2)",
+        "PREPARE p FROM 'SELECT * FROM t'",
+    ];
+    for sql in unnamed {
+        let e = u.try_all(sql).expect_err(sql);
+        assert_eq!(e.code, 1142, "{sql}: {}", e.message);
+        assert!(!e.message.contains("secret"), "{sql}: {}", e.message);
+    }
+    let named = [
+        "SELECT secret FROM t",
+        "SELECT a FROM t WHERE secret = 1",
+        "SELECT *, secret FROM t",
+        "SELECT a FROM t ORDER BY secret",
+        "INSERT INTO t (secret) VALUES (1)",
+        "INSERT INTO v (secret) VALUES (1)",
+        "UPDATE t SET secret = 1",
+        "UPDATE t SET a = secret",
+        "INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE secret = 1",
+    ];
+    for sql in named {
+        let e = u.try_all(sql).expect_err(sql);
+        assert_eq!(e.code, 1143, "{sql}: {}", e.message);
+    }
+    // One that is not there is told as one that may not be seen.
+    for sql in ["SELECT nosuch FROM t", "INSERT INTO t (nosuch) VALUES (1)"] {
+        assert_eq!(u.error(sql), 1143, "{sql}");
+    }
 }
