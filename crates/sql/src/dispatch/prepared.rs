@@ -153,7 +153,7 @@ impl Session {
         if self.facts.database.is_some() && self.facts.database != own {
             return;
         }
-        let there = before.filter(|name| self.engine.catalog().schema(name).is_some());
+        let there = before.filter(|name| self.find_schema(name).is_ok());
         self.facts.database = there;
     }
 

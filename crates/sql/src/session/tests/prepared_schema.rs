@@ -149,6 +149,12 @@ fn a_schema_that_goes_is_nobodys() {
     assert_eq!(c.one("SELECT DATABASE()"), "NULL");
     assert_eq!(c.one("EXECUTE q"), "d1");
     assert_eq!(c.one("SELECT DATABASE()"), "NULL");
+    for of_the_server in ["information_schema", "performance_schema", "mysql"] {
+        c.run(&format!("USE {of_the_server}"));
+        assert_eq!(c.one("EXECUTE q"), "d1");
+        assert_eq!(c.one("SELECT DATABASE()"), of_the_server);
+    }
+    c.run("CREATE DATABASE d2; USE d2; DROP DATABASE d2");
     // One that was made without any has none.
     c.run("PREPARE r FROM 'SELECT DATABASE()'; USE d1");
     assert_eq!(c.one("EXECUTE r"), "NULL");
