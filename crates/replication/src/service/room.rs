@@ -229,6 +229,32 @@ mod tests {
     }
 
     #[test]
+    fn a_log_that_closes_while_it_is_read_is_no_failure_of_a_server_that_ends() {
+        for ends in [true, false] {
+            in_time(move || {
+                let (disk, log) = (Arc::new(MemDisk::default()), Arc::<Log>::default());
+                let binary_log = start(&disk, &log);
+                let lsn = log.commit(b"x");
+                block_on(binary_log.wait_read(Lsn(lsn.0 + 1))).unwrap();
+                if ends {
+                    binary_log.wait_no_more_for_room();
+                }
+                *log.broken.lock() = true;
+                log.close();
+                let (health, said) = match ends {
+                    true => (Health::Ended, vec![]),
+                    false => {
+                        let why = "it was closed".to_owned();
+                        (Health::Failed(why.clone()), vec![Intake::Over(why)])
+                    }
+                };
+                assert_eq!(block_on(binary_log.wait_end()), health);
+                assert_eq!(self::said(&log), said);
+            });
+        }
+    }
+
+    #[test]
     fn files_that_are_gone_are_missed() {
         in_time(|| {
             let (disk, log) = (Arc::new(MemDisk::default()), Arc::<Log>::default());

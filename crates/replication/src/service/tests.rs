@@ -42,6 +42,8 @@ pub(crate) struct Log {
     groups: Mutex<Vec<Group>>,
     end: Mutex<u64>,
     closed: Mutex<bool>,
+    /// It was closed in the middle of being read.
+    pub(crate) broken: Mutex<bool>,
     kept: Mutex<Lsn>,
     /// Whether groups are taken, as it was said one time after the other.
     pub(crate) intake: Mutex<Vec<(Intake, Option<String>)>>,
@@ -106,6 +108,7 @@ impl GroupSource for Source {
                     }
                     match next {
                         Some(g) => Some(Ok(Some(g))),
+                        None if *log.broken.lock() => Some(Err("it was closed".to_owned())),
                         None => log.closed.lock().then_some(Ok(None)),
                     }
                 })

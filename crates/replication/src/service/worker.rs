@@ -242,8 +242,8 @@ impl<S: GroupSource> Worker<S> {
     pub(super) async fn run(mut self) {
         let health = match self.work().await {
             Ok(()) => Health::Ended,
-            // What is missing is in the engine's log, and made at the next start.
-            Err(_) if self.room.given_up => Health::Ended,
+            // What is missing is in the engine's log, which closes beside it, and made at the next start.
+            Err(_) if self.room.given_up || self.wishes.are_stopped() => Health::Ended,
             Err(e) => {
                 self.tell_failure(&e);
                 Health::Failed(e)
