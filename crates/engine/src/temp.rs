@@ -108,9 +108,8 @@ impl TempFiles {
 
     /// What all files may take together, where nobody has set that.
     pub fn set_usual_limit(&self, bytes: u64) {
-        let nobodys = u64::MAX;
-        let (set, order) = (bytes, Ordering::Relaxed);
-        let _somebody_has = self.limit.compare_exchange(nobodys, set, order, order);
+        let order = Ordering::Relaxed;
+        let _set_before = self.limit.compare_exchange(u64::MAX, bytes, order, order);
     }
 
     /// What all files together may have in the kernel's cache before it is on the disk, in bytes.

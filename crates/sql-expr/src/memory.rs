@@ -116,6 +116,11 @@ impl Share {
         self.held.load(Ordering::Relaxed)
     }
 
+    /// An eighth more, which is for those that ask for little, however many they are.
+    fn most_with_little(ceiling: u64) -> u64 {
+        Share::most(ceiling).saturating_add(ceiling / 8)
+    }
+
     /// What they may take, where all may take `ceiling`.
     fn most(ceiling: u64) -> u64 {
         match ceiling {
@@ -124,12 +129,12 @@ impl Share {
         }
     }
 
-    fn take(&self, bytes: u64, ceiling: u64) -> bool {
+    fn take(&self, bytes: u64, most: u64) -> bool {
         let held = self
             .held
             .fetch_add(bytes, Ordering::Relaxed)
             .saturating_add(bytes);
-        let fits = held <= Share::most(ceiling) || base::mutant!("memory-of-one-user-not-limited");
+        let fits = held <= most || base::mutant!("memory-of-one-user-not-limited");
         if !fits {
             self.give(bytes);
         }
@@ -278,12 +283,12 @@ impl Account {
         let Some(share) = &*share else {
             return NONE;
         };
-        // Who asks for little goes on, as beyond the ceiling.
-        let ceiling = match held <= self.little.load(Ordering::Relaxed) {
-            true => u64::MAX,
-            false => self.budget.ceiling(),
+        let ceiling = self.budget.ceiling();
+        let most = match held <= self.little.load(Ordering::Relaxed) {
+            true => Share::most_with_little(ceiling),
+            false => Share::most(ceiling),
         };
-        if share.take(more, ceiling) {
+        if share.take(more, most) {
             return NONE;
         }
         self.budget.give(more);

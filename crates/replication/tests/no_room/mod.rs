@@ -175,12 +175,13 @@ type Run = (
     Arc<engine::Interrupt>,
 );
 
-fn run(s: &Server, before: &[&str], sql: &'static str) -> Run {
+/// A client that has run these.
+fn behind(s: &Server, before: &[&str]) -> Session {
     let mut c = client(s);
     for b in before {
         answer(&mut c, b).unwrap_or_else(|e| panic!("{b}: {e}"));
     }
-    start(c, sql)
+    c
 }
 
 fn start(mut c: Session, sql: &'static str) -> Run {
@@ -202,10 +203,7 @@ fn what_leaves_something_waits_for_room() {
         let was = seen(&s, query);
         let (thread, told, interrupt) = {
             // What is before it may be a definition of its own.
-            let mut c = client(&s);
-            for b in *before {
-                answer(&mut c, b).unwrap_or_else(|e| panic!("{b}: {e}"));
-            }
+            let c = behind(&s, before);
             s.engine.set_intake(Intake::Short, None);
             start(c, sql)
         };
@@ -232,10 +230,7 @@ fn what_leaves_something_waits_for_room() {
                     let _ended = answer(&mut c, end);
                 }
                 block_on(c.close());
-                let mut c = client(&s);
-                for b in *before {
-                    answer(&mut c, b).unwrap_or_else(|e| panic!("{b}: {e}"));
-                }
+                let c = behind(&s, before);
                 s.engine.set_intake(Intake::Short, None);
                 start(c, sql)
             }
@@ -256,10 +251,7 @@ fn what_leaves_something_fails_at_the_end_of_the_log() {
     for (before, sql, query) in LEAVES {
         let s = prepared_server();
         let was = seen(&s, query);
-        let mut c = client(&s);
-        for b in *before {
-            answer(&mut c, b).unwrap_or_else(|e| panic!("{b}: {e}"));
-        }
+        let mut c = behind(&s, before);
         s.engine
             .set_intake(Intake::Over("the disk is gone".to_owned()), None);
         let e = answer(&mut c, sql).expect_err(sql);
@@ -281,7 +273,7 @@ fn what_leaves_nothing_is_not_held_up() {
         s.engine.set_intake(intake, None);
         for statements in LEAVES_NOTHING {
             let (last, before) = statements.split_last().expect("a statement");
-            let (thread, told, _) = run(&s, before, last);
+            let (thread, told, _) = start(behind(&s, before), last);
             let done = told.recv_timeout(LONG).expect(last);
             done.unwrap_or_else(|e| panic!("{last}: {e}"));
             block_on(thread.join().expect(last).close());

@@ -138,16 +138,20 @@ impl Session {
     }
 
     /// A prepared statement is about to be run: the default schema is that which it was made under, until [`leave_schema`](Self::leave_schema) is given what this gives.
-    /// The client is told nothing of it.
+    /// The client is told nothing of it. `None`: it is the same one.
     pub(crate) fn enter_schema_of(&mut self, name: &StatementName) -> Option<Entered> {
-        let own = self.prepared_named(name)?.database.clone();
+        let p = self.prepared_named(name)?;
+        if p.database == self.facts.database {
+            return None;
+        }
+        let own = p.database.clone();
         let before = std::mem::replace(&mut self.facts.database, own.clone());
         Some(Entered { before, own })
     }
 
     /// It was run. What it has made the default schema itself stays; one that is gone is none.
     pub(crate) fn leave_schema(&mut self, entered: Option<Entered>) {
-        let Some(Entered { before, own }) = entered.filter(|e| e.before != e.own) else {
+        let Some(Entered { before, own }) = entered else {
             return;
         };
         if self.facts.database.is_some() && self.facts.database != own {

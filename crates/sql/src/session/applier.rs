@@ -269,8 +269,10 @@ impl Session {
     /// [`leave_prepared`](Self::leave_prepared). It comes from where the session's does. `None` where there is none.
     ///
     /// # Errors
-    /// 1205, 1317: another session has locked the server for reading.
+    /// 1205, 1317: another session has locked the server for reading; 1317, 1598 where the binary log takes nothing.
     pub async fn take_up_prepared(&mut self, xid: &Xid) -> Result<Option<TakenUp>, SqlError> {
+        // Here, where the thread can still be stopped.
+        self.engine.wait_intake().await?;
         let Some(mut prepared) = self.engine.take_prepared(xid) else {
             return Ok(None);
         };
