@@ -1,13 +1,17 @@
 //! Memory that sessions hold, counted one by one and in total, and the limits it is held to.
 //!
-//! A session has an [`Account`]. The sessions of one user have a [`Share`] of what there is, so that nobody takes all of it from the others. What holds much (kept rows, hash tables, sorts, user variables, texts, buffers) has a [`Charge`] against it,
-//! which is asked before the memory is, in blocks and not for each row. An account takes from the [`Budget`] of all in chunks, so that
-//! sessions share no line while they hold little or nothing new.
+//! A session has an [`Account`]. The sessions of one user have a [`Share`] of what there is, so that nobody takes all of it from the
+//! others. What holds much (kept rows, hash tables, sorts, user variables, texts, buffers) has a [`Charge`] against it, which is asked
+//! before the memory is, in blocks and not for each row. An account takes from the [`Budget`] of all in chunks, so that sessions share no
+//! line while they hold little or nothing new.
 //!
 //! Who is refused holds nothing more than before: the statement ends with the account's error ([`Account::check`]), which frees what it
 //! held. Nothing else notices.
 //!
 //! Must never do: allocate, wait, or take memory from whoever has it.
+
+mod budget;
+mod charge;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -16,6 +20,10 @@ use base::lock::Mutex;
 
 use types::SqlError;
 use types::error::codes;
+
+use budget::{ALL, NONE, OWN, SHARE};
+pub use budget::{Budget, Share};
+pub use charge::{Charge, SMALL};
 
 /// An account takes at least so much from the budget at a time.
 const CHUNK: u64 = 64 << 10;
@@ -26,125 +34,6 @@ const LITTLE: u64 = 1 << 20;
 
 /// The same for who may end others' connections: room for a list of what they all do, which is how the one to end is found.
 const LITTLE_OF_ADMINISTRATORS: u64 = 16 << 20;
-
-/// Blocks below this are not worth a charge.
-pub const SMALL: usize = 32 << 10;
-
-/// Which limit an account has run into.
-const NONE: u8 = 0;
-const OWN: u8 = 1;
-const ALL: u8 = 2;
-const CEILING: u8 = 3;
-const SHARE: u8 = 4;
-
-/// What all sessions may hold together.
-#[derive(Debug)]
-pub struct Budget {
-    held: AtomicU64,
-    /// `global_connection_memory_limit`: for accounts that are subject to it.
-    limit: AtomicU64,
-    /// What the process has for them: for all.
-    ceiling: AtomicU64,
-}
-
-impl Default for Budget {
-    fn default() -> Self {
-        Budget {
-            held: AtomicU64::new(0),
-            limit: AtomicU64::new(u64::MAX),
-            ceiling: AtomicU64::new(u64::MAX),
-        }
-    }
-}
-
-impl Budget {
-    /// What accounts have taken.
-    pub fn held(&self) -> u64 {
-        self.held.load(Ordering::Relaxed)
-    }
-
-    /// `global_connection_memory_limit` has changed.
-    pub fn set_limit(&self, bytes: u64) {
-        self.limit.store(bytes, Ordering::Relaxed);
-    }
-
-    /// What the process has for all sessions.
-    pub fn set_ceiling(&self, bytes: u64) {
-        self.ceiling.store(bytes, Ordering::Relaxed);
-    }
-
-    /// What the process has for all sessions.
-    pub fn ceiling(&self) -> u64 {
-        self.ceiling.load(Ordering::Relaxed)
-    }
-
-    /// Which limit is in the way of taking that much more; [`NONE`] where it has been taken.
-    fn take(&self, bytes: u64, subject: bool, little: bool) -> u8 {
-        let held = self
-            .held
-            .fetch_add(bytes, Ordering::Relaxed)
-            .saturating_add(bytes);
-        let ceiling = match little {
-            true => self.ceiling().saturating_add(self.ceiling() / 8),
-            false => self.ceiling(),
-        };
-        let refused = if held > ceiling {
-            CEILING
-        } else if subject && held > self.limit.load(Ordering::Relaxed) {
-            ALL
-        } else {
-            return NONE;
-        };
-        self.give(bytes);
-        refused
-    }
-
-    fn give(&self, bytes: u64) {
-        self.held.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
-
-/// What the sessions of one user hold together, who may have three quarters of what there is for all.
-#[derive(Debug, Default)]
-pub struct Share {
-    held: AtomicU64,
-}
-
-impl Share {
-    /// What they have taken.
-    pub fn held(&self) -> u64 {
-        self.held.load(Ordering::Relaxed)
-    }
-
-    /// An eighth more, which is for those that ask for little, however many they are.
-    fn most_with_little(ceiling: u64) -> u64 {
-        Share::most(ceiling).saturating_add(ceiling / 8)
-    }
-
-    /// What they may take, where all may take `ceiling`.
-    fn most(ceiling: u64) -> u64 {
-        match ceiling {
-            u64::MAX => u64::MAX,
-            ceiling => ceiling - ceiling / 4,
-        }
-    }
-
-    fn take(&self, bytes: u64, most: u64) -> bool {
-        let held = self
-            .held
-            .fetch_add(bytes, Ordering::Relaxed)
-            .saturating_add(bytes);
-        let fits = held <= most || base::mutant!("memory-of-one-user-not-limited");
-        if !fits {
-            self.give(bytes);
-        }
-        fits
-    }
-
-    fn give(&self, bytes: u64) {
-        self.held.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
 
 /// What one session holds. Written by whoever runs the session, and nobody else.
 #[derive(Debug)]
@@ -215,7 +104,7 @@ impl Account {
             before.give(taken);
         }
         if let Some(new) = &share {
-            new.held.fetch_add(taken, Ordering::Relaxed);
+            new.bring(taken);
         }
         *own = share;
     }
@@ -236,7 +125,7 @@ impl Account {
         let mut left =
             of(budget.ceiling(), held).min(of(self.limit.load(Ordering::Relaxed), self.held()));
         if self.subject.load(Ordering::Relaxed) != 0 {
-            left = left.min(of(budget.limit.load(Ordering::Relaxed), held));
+            left = left.min(of(budget.limit(), held));
         }
         if let Some(share) = &*self.share.lock() {
             left = left.min(of(Share::most(budget.ceiling()), share.held()));
@@ -349,7 +238,7 @@ impl Account {
                 codes::ER_DA_GLOBAL_CONN_LIMIT,
                 format!(
                     "Connection closed. Global connection memory limit {} bytes exceeded. Consumed {} bytes.",
-                    self.budget.limit.load(Ordering::Relaxed),
+                    self.budget.limit(),
                     self.budget
                         .held()
                         .saturating_add(wanted - self.held().min(wanted))
@@ -384,98 +273,6 @@ impl Account {
 impl Drop for Account {
     fn drop(&mut self) {
         self.give(self.taken.load(Ordering::Relaxed));
-    }
-}
-
-/// Memory that something holds, until it is dropped.
-#[derive(Debug, Default)]
-pub struct Charge {
-    account: Option<Arc<Account>>,
-    bytes: u64,
-}
-
-impl Charge {
-    /// Nothing yet, against an account.
-    pub fn to(account: &Arc<Account>) -> Charge {
-        Charge {
-            account: Some(Arc::clone(account)),
-            bytes: 0,
-        }
-    }
-
-    /// What is charged.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Charges that much in all from now on; `false` where it is more than before and refused: then nothing has changed.
-    pub fn set(&mut self, bytes: usize) -> bool {
-        let bytes = bytes as u64;
-        if let Some(account) = &self.account {
-            if bytes > self.bytes {
-                if !account.grow(bytes - self.bytes) {
-                    return false;
-                }
-            } else if bytes < self.bytes {
-                account.shrink(self.bytes - bytes);
-            }
-        }
-        self.bytes = bytes;
-        true
-    }
-
-    /// Charges so much more.
-    pub fn add(&mut self, bytes: usize) -> bool {
-        self.set((self.bytes as usize).saturating_add(bytes))
-    }
-
-    /// Makes room in a vector for `more` elements, asking first. While it moves, a vector takes its old room and its new one.
-    pub fn reserve<T>(&mut self, v: &mut Vec<T>, more: usize) -> bool {
-        if v.capacity() - v.len() >= more {
-            return true;
-        }
-        let size = size_of::<T>().max(1);
-        // Large ones grow by less, so that less lies idle.
-        let spare = match v.capacity() * size {
-            0..LARGE => v.capacity(),
-            _ => v.capacity() / 2,
-        };
-        let room = (v.len() + more).max(v.capacity() + spare).max(8);
-        let (old, new) = (v.capacity() * size, room * size);
-        let others = self.bytes as usize - (self.bytes as usize).min(old);
-        if new < SMALL {
-            v.reserve_exact(room - v.len());
-            return true;
-        }
-        if !self.set(others + old + new) {
-            return false;
-        }
-        v.reserve_exact(room - v.len());
-        // Less than before: never refused.
-        self.set(others + new)
-    }
-}
-
-/// Vectors above this grow by half.
-const LARGE: usize = 4 << 20;
-
-impl Clone for Charge {
-    /// For a copy of what is charged: nothing yet.
-    fn clone(&self) -> Charge {
-        Charge {
-            account: self.account.clone(),
-            bytes: 0,
-        }
-    }
-}
-
-impl Drop for Charge {
-    fn drop(&mut self) {
-        if self.bytes > 0
-            && let Some(account) = &self.account
-        {
-            account.shrink(self.bytes);
-        }
     }
 }
 
