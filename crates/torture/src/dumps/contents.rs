@@ -55,32 +55,45 @@ fn text(value: Option<&Value>) -> String {
 /// Everything in a database.
 pub fn read(setup: &Setup, database: &str) -> Outcome<Tables> {
     let mut conn = connect(setup)?;
-    let mut tables = Tables::new();
     let names = run(&mut conn, &format!("SHOW TABLES FROM {database}"))?.rows;
-    for row in names {
-        let name = text(row.first());
-        let full = format!("{database}.{}", backticked(&name));
-        let definition = run(&mut conn, &format!("SHOW CREATE TABLE {full}"))?.rows;
-        // Columns that `*` leaves out are data too.
-        let listed = run(&mut conn, &format!("SHOW COLUMNS FROM {full}"))?.rows;
-        let columns: Vec<String> = listed.iter().map(|row| text(row.first())).collect();
-        let list: Vec<String> = columns.iter().map(|c| backticked(c)).collect();
-        let mut rows = run(
-            &mut conn,
-            &format!("SELECT {} FROM {full}", list.join(", ")),
-        )?
-        .rows;
-        rows.sort_by_cached_key(|row| format!("{row:?}"));
-        let checksum = run(&mut conn, &format!("CHECKSUM TABLE {full}"))?.rows;
-        let table = Table {
-            definition: text(definition.first().and_then(|row| row.get(1))),
-            columns,
-            rows,
-            checksum: text(checksum.first().and_then(|row| row.get(1))),
-        };
-        tables.insert(name, table);
+    let names = names.iter().map(|row| text(row.first()));
+    names
+        .map(|name| Ok((name.clone(), table(&mut conn, database, &name)?)))
+        .collect()
+}
+
+/// The tables of a database that has views of what is not there, and columns whose values follow the session that reads them: it has `settings`.
+pub fn read_under(setup: &Setup, database: &str, settings: &[&str]) -> Outcome<Tables> {
+    let mut conn = connect(setup)?;
+    for sql in settings {
+        run(&mut conn, sql)?;
     }
-    Ok(tables)
+    let names = format!(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = '{database}' AND table_type = 'BASE TABLE'"
+    );
+    let names = run(&mut conn, &names)?.rows;
+    let names = names.iter().map(|row| text(row.first()));
+    names
+        .map(|name| Ok((name.clone(), table(&mut conn, database, &name)?)))
+        .collect()
+}
+
+fn table(conn: &mut Conn, database: &str, name: &str) -> Outcome<Table> {
+    let full = format!("{database}.{}", backticked(name));
+    let definition = run(conn, &format!("SHOW CREATE TABLE {full}"))?.rows;
+    // Columns that `*` leaves out are data too.
+    let listed = run(conn, &format!("SHOW COLUMNS FROM {full}"))?.rows;
+    let columns: Vec<String> = listed.iter().map(|row| text(row.first())).collect();
+    let list: Vec<String> = columns.iter().map(|c| backticked(c)).collect();
+    let mut rows = run(conn, &format!("SELECT {} FROM {full}", list.join(", ")))?.rows;
+    rows.sort_by_cached_key(|row| format!("{row:?}"));
+    let checksum = run(conn, &format!("CHECKSUM TABLE {full}"))?.rows;
+    Ok(Table {
+        definition: text(definition.first().and_then(|row| row.get(1))),
+        columns,
+        rows,
+        checksum: text(checksum.first().and_then(|row| row.get(1))),
+    })
 }
 
 /// How many rows there are.

@@ -1,6 +1,6 @@
 //! What has to be the same on two servers: databases, tables, rows, views, accounts.
 
-use super::load;
+use super::{load, owners};
 use crate::dumps::contents::{self, Tables};
 use harness::server::Setup;
 use harness::step::Outcome;
@@ -10,6 +10,12 @@ use wire::client::blocking::Conn;
 
 /// Databases that are a server's own, or the source's alone.
 const OWN: &str = "('mysql', 'information_schema', 'performance_schema', 'sys', 'aside')";
+
+/// What virtual columns of [`owners`] may follow: the same for every server.
+const SETTINGS: &[&str] = &[
+    "SET sql_mode = ''",
+    "SET default_week_format = 0, div_precision_increment = 4, group_concat_max_len = 1024, lc_time_names = 'en_US'",
+];
 
 /// All that is compared.
 #[derive(Debug, Default)]
@@ -47,6 +53,7 @@ pub fn read(setup: &Setup, alike: bool) -> Outcome<Contents> {
         // Its views may name what is not there.
         let tables = match &*name {
             "v" => Tables::new(),
+            owners::DATABASE => contents::read_under(setup, &name, SETTINGS)?,
             _ => contents::read(setup, &name)?,
         };
         all.databases.insert(name, tables);
@@ -59,7 +66,7 @@ pub fn read(setup: &Setup, alike: bool) -> Outcome<Contents> {
                 .for_each(|t| t.definition = without_counter(&t.definition));
         }
         for sql in [
-            "SELECT table_name, view_definition FROM information_schema.views WHERE table_schema = 'v' ORDER BY 1",
+            "SELECT table_name, view_definition FROM information_schema.views WHERE table_schema IN ('v', 'owned') ORDER BY 1",
             "SELECT user, host, plugin, authentication_string, account_locked FROM mysql.user WHERE user <> 'repl' ORDER BY 1, 2",
             "SELECT * FROM information_schema.schema_privileges ORDER BY 1, 2, 3, 4",
             "SELECT * FROM information_schema.column_privileges ORDER BY 1, 2, 3, 4, 5, 6",

@@ -3,6 +3,7 @@
 //! Refusals are a part of it (rows that are there already, tables that are gone, deadlocks) and are counted. What says that the server is
 //! at fault ends the run.
 
+use super::owners;
 use super::words::{self, Dialect};
 use harness::rng::Rng;
 use harness::server::Setup;
@@ -42,7 +43,11 @@ impl Tally {
 
 /// A connection to a server as a client has it.
 pub fn connect(setup: &Setup) -> Result<Conn, ClientError> {
-    let mut conn = Conn::connect_unix(&setup.socket, "root", "", None)?;
+    connect_as(setup, "root", "")
+}
+
+fn connect_as(setup: &Setup, user: &str, password: &str) -> Result<Conn, ClientError> {
+    let mut conn = Conn::connect_unix(&setup.socket, user, password, None)?;
     conn.set_read_timeout(Some(Duration::from_secs(120)))?;
     conn.query("SET NAMES utf8mb4 COLLATE utf8mb4_general_ci")?;
     Ok(conn)
@@ -58,6 +63,8 @@ pub struct Client {
     pub dialect: Dialect,
     /// Changes of accounts are among its statements.
     pub accounts: bool,
+    /// It is one of the accounts of [`owners`], and does what they do.
+    pub owner: bool,
 }
 
 impl Client {
@@ -65,7 +72,11 @@ impl Client {
     pub fn run(&mut self, setup: &Setup, stop: &AtomicBool) -> Outcome<Tally> {
         let mut tally = Tally::default();
         while !stop.load(Ordering::Relaxed) {
-            let Ok(mut conn) = connect(setup) else {
+            let opened = match self.owner {
+                true => connect_as(setup, &owners::account(self.id), owners::PASSWORD),
+                false => connect(setup),
+            };
+            let Ok(mut conn) = opened else {
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             };
@@ -108,6 +119,9 @@ impl Client {
 
     fn put_unit(&mut self, out: &mut Vec<String>) {
         let (rng, d) = (&mut self.rng, self.dialect);
+        if self.owner {
+            return owners::unit(rng, d, out);
+        }
         match rng.below(40) {
             0..=15 => out.push(words::change(rng, d)),
             16..=24 => transaction(rng, d, out),

@@ -11,6 +11,8 @@ mod files;
 mod judge;
 mod load;
 mod others;
+mod owners;
+mod restored;
 mod tables;
 mod words;
 
@@ -73,6 +75,10 @@ pub struct Options {
     /// Sysbench's oltp_read_write and TPC-C beside the clients.
     #[arg(long, requires = "no_kills")]
     sysbench: bool,
+    /// Three accounts beside the clients, each with rights on one database, make definitions of every kind; in the end a restore to the last
+    /// transaction is compared too. The source keeps all of its binary log.
+    #[arg(long, conflicts_with = "sysbench")]
+    owners: bool,
     /// Seconds of a round, at the least.
     #[arg(long, default_value_t = 0)]
     round_seconds: u64,
@@ -96,6 +102,7 @@ pub fn short(seed: u64) -> Outcome<()> {
         diamond: true,
         no_kills: false,
         sysbench: false,
+        owners: true,
         round_seconds: 0,
         seed,
     })
@@ -172,7 +179,12 @@ impl<'o> Series<'o> {
             true => &["collation-server=utf8mb4_general_ci"],
             false => &[],
         };
-        let (middle, last) = (own(collation), own(collation));
+        let theirs: &[&str] = match options.owners {
+            true => &owners::OF_REPLICAS,
+            false => &[],
+        };
+        let behind = [collation, theirs].concat();
+        let (middle, last) = (own(&behind), own(&behind));
         let nodes = vec![
             Node::new("source", kind, 1, dir, &source_options)?,
             Node::new("replica", Kind::Tidemill, 2, dir, &middle)?,
@@ -222,6 +234,10 @@ impl<'o> Series<'o> {
             round += 1;
         }
         let mut verified = 0;
+        let last = match self.restores() {
+            true => Some(judge::read(&self.nodes[0].setup, true)?),
+            false => None,
+        };
         for node in &mut self.nodes {
             node.stop()?;
             if node.is_ours() {
@@ -231,6 +247,9 @@ impl<'o> Series<'o> {
                     .check_offline()
                     .map_err(|e| format!("{}: {e}", node.name))?;
             }
+        }
+        if let Some(last) = last {
+            restored::compare(&self.nodes[0].setup, &last)?;
         }
         let tally = &self.sum;
         println!(
@@ -247,6 +266,11 @@ impl<'o> Series<'o> {
             0 => Err("nothing was done".to_owned()),
             _ => Ok(()),
         }
+    }
+
+    /// A restore of the source is compared in the end.
+    fn restores(&self) -> bool {
+        self.options.owners && self.nodes[0].is_ours()
     }
 
     /// Starts the servers, makes the chain and the tables.
@@ -271,6 +295,14 @@ impl<'o> Series<'o> {
         let mut conn = source.connect()?;
         tables::make(&mut conn, &source.setup, self.dialect)?;
         tables::make_aside(&mut conn)?;
+        if self.options.owners {
+            for sql in owners::begin(self.dialect) {
+                conn.query(&sql).map_err(|e| format!("{sql}: {e}"))?;
+            }
+        }
+        if self.restores() {
+            restored::back_up(&source.setup)?;
+        }
         match self.options.sysbench {
             true => others::make(&source.setup),
             false => Ok(()),
@@ -283,12 +315,14 @@ impl<'o> Series<'o> {
         let source = self.nodes[0].setup.clone();
         let beside = options.sysbench.then(|| others::start(&source));
         let beside = beside.transpose()?;
-        let mut clients: Vec<Client> = (0..options.clients)
+        let owners = if options.owners { owners::ACCOUNTS } else { 0 };
+        let mut clients: Vec<Client> = (0..options.clients + owners)
             .map(|id| Client {
                 id,
                 rng: Rng::new(seed ^ (round << 32) ^ (id + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)),
                 dialect,
                 accounts: !dialect.mariadb,
+                owner: id >= options.clients,
             })
             .collect();
         let (killed, tallies) = std::thread::scope(|scope| {
@@ -447,7 +481,7 @@ impl<'o> Series<'o> {
             let file = self.nodes[2].needs_of(&self.nodes[1])?;
             self.nodes[1].run(&[&format!("PURGE BINARY LOGS TO '{file}'")])?;
         }
-        if !self.nodes[0].is_ours() || !wanted {
+        if !self.nodes[0].is_ours() || !wanted || self.restores() {
             return Ok(());
         }
         let mut file = self.nodes[1].needs_of(&self.nodes[0])?;
