@@ -425,6 +425,7 @@ codes! {
     ER_TOO_BIG_ENUM = 3504, "HY000", "Too many enumeration values for column %s.";
     ER_TABLESPACE_MISSING_WITH_NAME = 3510, "HY000", "Tablespace %s doesn't exist.";
     ER_INVALID_BITWISE_OPERANDS_SIZE = 3513, "HY000", "Binary operands of bitwise operators must be of equal length";
+    ER_PK_INDEX_CANT_BE_INVISIBLE = 3522, "HY000", "A primary key index cannot be invisible";
     ER_UNKNOWN_AUTHID = 3523, "HY000", "Unknown authorization ID %.256s";
     ER_COMPONENTS_CANT_LOAD = 3529, "HY000", "Cannot load component from specified URN: '%.192s'.";
     ER_ROLE_NOT_GRANTED = 3530, "HY000", "%s is not granted to %s";
@@ -499,6 +500,7 @@ codes! {
     ER_FOREIGN_KEY_WITH_ATOMIC_CREATE_SELECT = 3978, "HY000", "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION statement.";
     ER_NOT_ALLOWED_WITH_START_TRANSACTION = 3979, "HY000", "START TRANSACTION clause cannot be used %s";
     ER_ROLE_GRANTED_TO_ITSELF = 4027, "HY000", "User account %s is directly or indirectly granted to the role %s. The GRANT would create a loop";
+    ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN = 4028, "HY000", "A table must have at least one visible column.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     ER_DA_GLOBAL_CONN_LIMIT = 4081, "HY000", "Connection closed. Global connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
     ER_DA_CONN_LIMIT = 4082, "HY000", "Connection closed. Connection memory limit %llu bytes exceeded. Consumed %llu bytes.";

@@ -299,6 +299,7 @@ impl<'a> Draft<'a> {
         functional::name_columns(&mut columns, &indexes);
         table::require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
         keys::check_auto_increment(&columns, &indexes)?;
+        keys::check_visible(&columns, &indexes)?;
         let was: Vec<Option<usize>> = self.columns.iter().map(Column::was).collect();
         let written: Vec<Option<ast::Expr>> = self
             .columns

@@ -375,6 +375,31 @@ fn free_name(columns: &[ColumnDef], indexes: &[IndexDef], which: usize) -> Strin
         .unwrap_or_default()
 }
 
+/// Checks that what has to be visible is: a column, and the primary key or the unique key that stands for it (the first one of columns that are
+/// all NOT NULL).
+///
+/// # Errors
+/// 3522, 4028.
+pub fn check_visible(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<(), SqlError> {
+    if columns.iter().all(|c| c.invisible) {
+        return Err(SqlError::fixed(codes::ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN));
+    }
+    let primary = indexes.iter().find(|i| i.kind == IndexKind::Primary);
+    let not_null = |i: &&IndexDef| {
+        let mut parts = i.parts.iter();
+        i.kind == IndexKind::Unique
+            && parts.all(|p| {
+                let column = &columns[usize::from(p.column)];
+                p.prefix == 0 && !column.nullable && !column.is_hidden()
+            })
+    };
+    let key = primary.or_else(|| indexes.iter().find(not_null));
+    match key.is_some_and(|i| i.invisible) {
+        true => Err(SqlError::fixed(codes::ER_PK_INDEX_CANT_BE_INVISIBLE)),
+        false => Ok(()),
+    }
+}
+
 /// Checks that every AUTO_INCREMENT column is the only one and leads an index.
 ///
 /// # Errors

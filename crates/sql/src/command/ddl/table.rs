@@ -84,6 +84,7 @@ pub fn definition(
     }
     require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
     keys::check_auto_increment(&columns, &indexes)?;
+    keys::check_visible(&columns, &indexes)?;
     let named = (ctx.schema, name);
     generated::define(&mut columns, &expressions, &indexes, named, ctx.cx)?;
     generated::check_keys(&columns, &indexes)?;
