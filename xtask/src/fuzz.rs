@@ -4,8 +4,10 @@
 use harness::step::{self, Outcome};
 use harness::workspace;
 use std::fs;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What is fuzzed, and the longest input worth trying, in bytes.
 const TARGETS: &[(&str, u32)] = &[
@@ -95,7 +97,9 @@ fn run(seconds: u64, only: &str) -> Outcome<()> {
 }
 
 /// As [`run`], each for its own time; for none, what is in the corpus. With a seed, nothing else but the corpus decides what is tried.
-fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64, seed: Option<u64>) -> Outcome<()> {
+///
+/// A share runs as many at once as there are cores; who searches for hours runs one after the other, as each may take a core and much memory.
+fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64 + Sync, seed: Option<u64>) -> Outcome<()> {
     let mut targets: Vec<_> = TARGETS.iter().filter(|t| t.0.contains(only)).collect();
     if only == STATEMENT.0 {
         targets = vec![&STATEMENT];
@@ -118,13 +122,28 @@ fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64, seed: Option<u64>) -> 
     }
     step::visibly(&mut build)?;
     let programs = built.join(&host).join("release");
-    let mut failed = Vec::new();
-    for (name, longest) in targets {
-        if let Err(why) = one(&programs, name, *longest, seconds_of(name), &built, seed) {
-            println!("{why}");
-            failed.push(*name);
+    let at_once = match seed {
+        Some(_) => std::thread::available_parallelism().map_or(1, NonZero::get),
+        None => 1,
+    };
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let mut failed = Vec::new();
+        while let Some((name, longest)) = targets.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(why) = one(&programs, name, *longest, seconds_of(name), &built, seed) {
+                println!("{why}");
+                failed.push(*name);
+            }
         }
-    }
+        failed
+    };
+    let failed: Vec<&str> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..at_once).map(|_| scope.spawn(some)).collect();
+        let failed = threads
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|_| vec!["a thread that fell"]));
+        failed.flatten().collect()
+    });
     match failed.is_empty() {
         true => Ok(()),
         false => Err(format!("found something: {}", failed.join(", "))),
@@ -180,7 +199,8 @@ fn one(
         ));
     }
     let said = fs::read(&log).map_err(|e| format!("{}: {e}", log.display()))?;
-    println!("    {}", result(&String::from_utf8_lossy(&said))?);
+    // Its name once more: another may have begun meanwhile.
+    println!("    {name}: {}", result(&String::from_utf8_lossy(&said))?);
     Ok(())
 }
 
