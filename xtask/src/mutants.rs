@@ -242,14 +242,8 @@ fn by_backup(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
 }
 
 fn by_replica(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
-    let programs: BTreeSet<&str> = REPLICA.iter().map(|r| r.1).collect();
-    for program in programs {
-        let its = REPLICA.iter().filter(|r| r.1 == program);
-        let its: Vec<_> = its.map(|(bug, _, test)| (*bug, *test)).collect();
-        let of = ["--package", "replication", "--test", program];
-        by_tests(plan, rows, ("replica", &its), &of)?;
-    }
-    Ok(())
+    let of = ["--package", "replication", "--test", "suite"];
+    by_tests(plan, rows, ("replica", REPLICA), &of)
 }
 
 fn by_waits(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {

@@ -323,62 +323,51 @@ pub const BINLOG: &[(&str, &str)] = &[
     ),
 ];
 
-/// What tests of `replication` with a source and a replica must find: the bug, and the program and the test that fails with it.
-pub const REPLICA: &[(&str, &str, &str)] = &[
+/// What tests of `replication` with a source and a replica must find: the bug, and the test of `suite` that fails with it.
+pub const REPLICA: &[(&str, &str)] = &[
     (
         "abandoned-group-not-ended",
-        "made_with_rows",
-        "a_group_that_came_to_nothing_keeps_no_log",
+        "made_with_rows::a_group_that_came_to_nothing_keeps_no_log",
     ),
     (
         "events-left-where-none-are-taken",
-        "log_databases",
-        "no_room::what_leaves_something_waits_for_room",
+        "log_databases::no_room::what_leaves_something_waits_for_room",
     ),
     (
         "dependency-by-new-values-alone",
-        "last_committed",
-        "no_dependency_is_left_out",
+        "last_committed::no_dependency_is_left_out",
     ),
     (
         "dependency-by-primary-keys-alone",
-        "last_committed",
-        "no_dependency_is_left_out",
+        "last_committed::no_dependency_is_left_out",
     ),
     (
         "received-from-the-beginning-again",
-        "replica",
-        "a_receiver_that_is_started_again_goes_on_where_the_last_was",
+        "replica::a_receiver_that_is_started_again_goes_on_where_the_last_was",
     ),
     (
         "replica-commit-out-of-order",
-        "parallel",
-        "commits_are_seen_in_the_sources_order",
+        "parallel::commits_are_seen_in_the_sources_order",
     ),
     (
         "replica-claims-no-name",
-        "channels",
-        "what_comes_over_two_channels_is_applied_once",
+        "channels::what_comes_over_two_channels_is_applied_once",
     ),
     (
         "replica-definition-beside-others",
-        "parallel",
-        "definitions_are_beside_nothing",
+        "parallel::definitions_are_beside_nothing",
     ),
     (
         "replica-place-apart-from-rows",
-        "parallel",
-        "several_leave_what_one_leaves_whatever_ends_the_server",
+        "parallel::several_leave_what_one_leaves_whatever_ends_the_server",
     ),
     (
         "replica-stop-waits-for-a-claim",
-        "channels",
-        "nobody_stops_for_longer_than_asked",
+        "channels::nobody_stops_for_longer_than_asked",
     ),
     (
         "replica-transaction-begun-too-early",
-        "parallel",
-        "what_the_source_says_of_dependencies_is_enough",
+        "parallel::what_the_source_says_of_dependencies_is_enough",
     ),
 ];
 

@@ -5,14 +5,14 @@ pub const WAITS_OUTSIDE: &[(&str, &str, &str, &str)] = &[
     (
         "transactions-name-given-up-without-a-word",
         "tidemill-server",
-        "gtids",
-        "next::a_second_session_waits_and_then_leaves_it_out",
+        "suite",
+        "gtids::next::a_second_session_waits_and_then_leaves_it_out",
     ),
     (
         "client-that-has-gone-not-seen",
         "tidemill-server",
-        "gone_clients",
-        "what_they_hold_is_given_back",
+        "suite",
+        "gone_clients::what_they_hold_is_given_back",
     ),
     (
         "stream-begun-without-a-word",
@@ -209,8 +209,8 @@ pub const WAITS_OUTSIDE: &[(&str, &str, &str, &str)] = &[
     (
         "room-for-events-without-a-word",
         "replication",
-        "log_databases",
-        "no_room::what_leaves_something_waits_for_room",
+        "suite",
+        "log_databases::no_room::what_leaves_something_waits_for_room",
     ),
     (
         "room-not-made-by-a-purge",
@@ -275,8 +275,8 @@ pub const WAITS_OUTSIDE: &[(&str, &str, &str, &str)] = &[
     (
         "name-locked-while-those-before-are-waited-for",
         "replication",
-        "waits",
-        "who_waits_for_those_before_it_keeps_no_name_locked",
+        "suite",
+        "waits::who_waits_for_those_before_it_keeps_no_name_locked",
     ),
     (
         "connection-told-to-end-without-a-word",

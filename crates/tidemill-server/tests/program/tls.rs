@@ -1,6 +1,6 @@
 //! TLS of a started server, tried with the programs `mariadb` and `openssl`: what it offers, demands and refuses.
 //!
-//! `tests/tls.rs` tries the same from inside with a client of ours; here nobody is ours.
+//! `tests/suite/tls.rs` tries the same from inside with a client of ours; here nobody is ours.
 
 use super::{Program, are_installed};
 use harness::server::{Server, Setup};

@@ -1,7 +1,7 @@
 //! What files say of dependencies, held against what transactions have truly changed: random transactions of several sessions, and for each two that
 //! have a row or a unique value in common, or a row and its parent, the later one has to be behind the earlier one.
 
-mod history;
+use crate::history;
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,6 +1,6 @@
 //! Replication filters: what they leave out of what a source sends, and what they do in another database.
 
-mod scripted;
+use crate::scripted;
 
 use std::sync::Arc;
 

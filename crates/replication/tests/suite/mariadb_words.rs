@@ -1,7 +1,7 @@
 //! Statements that MariaDB has in its binary log and MySQL has no words for: they are carried out, and stand in MySQL's words in the replica's own log.
 
-mod groups;
-mod scripted;
+use crate::groups;
+use crate::scripted;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! CREATE TABLE .. SELECT in the binary log: one transaction with the definition and the rows, on the source, in the log, and on a replica; after a crash
 //! all of it is there, or nothing.
 
-mod history;
-mod scripted;
+use crate::history;
+use crate::scripted;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! `binlog_do_db` and `binlog_ignore_db`: of which databases changes are kept.
 
-mod groups;
+use crate::groups;
 mod no_room;
 
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The statements of tools that watch replicas and fail them over (`tests/tools/statements.txt`), sent to a source and a replica of it.
 
-mod test_server;
+use crate::test_server;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The server from outside: the protocol's commands, accounts, limits, bad input, shutdown.
 
 mod cases;
-mod test_server;
+use crate::test_server;
 mod unknown_users;
 
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! Threads, the sources of variables' values and the log, as `performance_schema` shows them.
 
-mod test_server;
+use crate::test_server;
 
 use test_server::{TestServer, rows};
 use wire::client::ClientError;

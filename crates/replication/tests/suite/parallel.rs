@@ -1,8 +1,8 @@
 //! Several workers apply what a source has done at once: the same rows come out as with one, whatever ends the server in between, and commits are seen in
 //! the source's order.
 
-mod history;
-mod scripted;
+use crate::history;
+use crate::scripted;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

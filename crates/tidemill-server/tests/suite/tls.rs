@@ -1,7 +1,7 @@
 //! TLS from outside: what is offered, what is demanded, what is refused, and that nothing said before it counts.
 
-mod test_server;
-mod tls_client;
+use crate::test_server;
+use crate::tls_client;
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 //! Clients that go away while their statement waits for others: what their transactions hold is given back within seconds, as in MySQL.
 
-mod test_server;
+use crate::test_server;
 
 use std::time::{Duration, Instant};
 

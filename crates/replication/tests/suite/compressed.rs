@@ -1,6 +1,6 @@
 //! Transactions whose events are compressed (`binlog_transaction_compression`): the same events as without, in the file and behind a crash.
 
-mod history;
+use crate::history;
 
 use history::{History, unpacked};
 use wire::binlog::control::Transaction;

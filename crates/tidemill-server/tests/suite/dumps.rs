@@ -1,9 +1,9 @@
 //! Dumps over sockets: heartbeats, KILL, the end of the server, clients that do not read, files that are purged meanwhile; and how a replica comes to its
 //! source: over TLS, with the source's key, again and again.
 
-mod test_server;
+use crate::test_server;
 #[allow(dead_code, reason = "certificates are all that is used here")]
-mod tls_client;
+use crate::tls_client;
 
 use std::net::TcpListener;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! LOAD DATA of a source that has statements in its binary log: the file comes in events, and is loaded as the source has loaded it.
 
-mod scripted;
+use crate::scripted;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! A replica beside a scripted source: one that speaks the protocol and serves a file of the binary log, made here or recorded elsewhere.
 
-mod scripted;
-#[path = "replica/values.rs"]
+use crate::scripted;
 mod values;
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Branches of distributed transactions (XA) of a source: prepared here where they are prepared there, whatever comes between that and their end.
 
-mod groups;
-mod scripted;
+use crate::groups;
+use crate::scripted;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,6 @@
 //! Names of transactions that clients give and are told, and events that they repeat: what `mysqlbinlog | mysql` and read-your-writes need.
 
-#[path = "../test_server/mod.rs"]
-mod test_server;
+use crate::test_server;
 
 mod binlog;
 mod next;

@@ -1,6 +1,6 @@
 //! What happens to a replica between two transactions: its table becomes another one, or it is stopped while many wait.
 
-mod scripted;
+use crate::scripted;
 
 use std::sync::Arc;
 

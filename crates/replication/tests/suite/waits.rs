@@ -1,6 +1,6 @@
 //! Waits of which the lock table does not know: what is held meanwhile must not be what somebody needs who is waited for.
 
-mod scripted;
+use crate::scripted;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

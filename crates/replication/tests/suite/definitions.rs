@@ -1,8 +1,8 @@
 //! What a definition reads of its session, or of chance: a source under settings of its own, and a replica whose own are others. After each kind of
 //! definition both have the same tables with the same rows, or the source has refused the statement.
 
-mod history;
-mod scripted;
+use crate::history;
+use crate::scripted;
 
 use std::sync::Arc;
 

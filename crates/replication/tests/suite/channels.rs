@@ -1,6 +1,6 @@
 //! A replica of several sources: each has its channel, with threads and a place of its own, and what comes over two of them is applied once.
 
-mod scripted;
+use crate::scripted;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Reads the documents in binary logs that real servers wrote, as `wire`'s test of recorded logs does: each is made into text, and that into MySQL's
 //! form again, which is the same bytes where nothing in it is SQL's and no JSON.
 //!
-//!     TIDEMILL_BINLOGS=DIR cargo test -p replication --test recorded_json -- --nocapture
+//!     TIDEMILL_BINLOGS=DIR cargo test -p replication --test suite recorded_json -- --nocapture
 
 use replication::json;
 use std::collections::HashMap;

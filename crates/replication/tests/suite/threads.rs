@@ -1,6 +1,6 @@
 //! The threads of a replica in the list of connections: what each does, who sees them, what KILL does to them.
 
-mod scripted;
+use crate::scripted;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

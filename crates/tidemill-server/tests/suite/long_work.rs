@@ -1,6 +1,6 @@
 //! Nobody stops the server: long statements, much memory, all places taken.
 
-mod test_server;
+use crate::test_server;
 
 use std::time::{Duration, Instant};
 
