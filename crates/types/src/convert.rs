@@ -13,6 +13,7 @@ mod number;
 mod text;
 
 pub use assign::{Converted, Target, assign, zero_value};
+pub use assign_string::in_utf8mb4;
 pub use cast::{CastType, cast};
 pub use compare::{compare, compare_with, hash_value, merge_collations};
 pub use fitted::{write_double_fixed, write_double_within};

@@ -1,10 +1,12 @@
 //! JSON: documents (`value`), their text (`read`) and paths into them (`path`). The SQL functions over them are
 //! in `func::json`. This module knows no SQL types and stores nothing.
 
+mod assign;
 pub(crate) mod path;
 pub(crate) mod read;
 pub(crate) mod value;
 
+pub use assign::assigned;
 pub(crate) use path::Path;
 pub use read::parse;
 pub use value::Json;
@@ -35,21 +37,22 @@ pub(crate) fn invalid(e: &read::JsonError, n: usize, function: &str) -> SqlError
 /// # Errors
 /// 3140: it is no document; 3157.
 pub fn stored(text: &[u8], column: &str) -> Result<Vec<u8>, SqlError> {
-    let doc = parse(&String::from_utf8_lossy(text)).map_err(|e| {
-        if e.why == read::TOO_DEEP {
-            return value::too_deep();
-        }
-        SqlError::new(
-            codes::ER_INVALID_JSON_TEXT,
-            format!(
-                "Invalid JSON text: \"{}\" at position {} in value for column '{column}'.",
-                e.why, e.at
-            ),
-        )
-    })?;
+    let doc = parse(&String::from_utf8_lossy(text));
+    let doc = doc.map_err(|e| not_stored(e.why, e.at, &column))?;
     let mut out = Vec::with_capacity(text.len());
     doc.write(&mut out)?;
     Ok(out)
+}
+
+/// Error 3140, or 3157.
+fn not_stored(why: &str, at: usize, column: &dyn std::fmt::Display) -> SqlError {
+    if why == read::TOO_DEEP {
+        return value::too_deep();
+    }
+    SqlError::new(
+        codes::ER_INVALID_JSON_TEXT,
+        format!("Invalid JSON text: \"{why}\" at position {at} in value for column '{column}'."),
+    )
 }
 
 /// What a document may take in memory, as a tree, that is read from a text: more than the text where it is of small parts.

@@ -17,14 +17,24 @@ pub struct JsonError {
 struct Reader<'a> {
     text: &'a str,
     at: usize,
+    /// Numbers that are not written as a DOUBLE is are DECIMALs.
+    decimals: bool,
 }
 
 /// Reads one document; spaces around it are allowed.
 pub fn parse(text: &str) -> Result<Json, JsonError> {
-    let mut r = Reader { text, at: 0 };
+    whole(Reader::new(text, false))
+}
+
+/// Reads what [`Json::write`] has written: its decimals are decimals again.
+pub(crate) fn parse_document(text: &str) -> Result<Json, JsonError> {
+    whole(Reader::new(text, true))
+}
+
+fn whole(mut r: Reader<'_>) -> Result<Json, JsonError> {
     let v = r.value(1)?;
     r.space();
-    if r.at < text.len() {
+    if r.at < r.text.len() {
         return Err(r.error("The document root must not be followed by other values."));
     }
     Ok(v)
@@ -32,7 +42,7 @@ pub fn parse(text: &str) -> Result<Json, JsonError> {
 
 /// Reads a quoted string that is the whole text: what JSON_UNQUOTE undoes.
 pub(crate) fn unquote(text: &str) -> Result<String, JsonError> {
-    let mut r = Reader { text, at: 0 };
+    let mut r = Reader::new(text, false);
     let s = r.string()?;
     if r.at < text.len() {
         return Err(r.error("The document root must not be followed by other values."));
@@ -40,7 +50,15 @@ pub(crate) fn unquote(text: &str) -> Result<String, JsonError> {
     Ok(s)
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, decimals: bool) -> Reader<'a> {
+        Reader {
+            text,
+            at: 0,
+            decimals,
+        }
+    }
+
     fn error(&self, why: &'static str) -> JsonError {
         JsonError { why, at: self.at }
     }
@@ -258,8 +276,17 @@ impl Reader<'_> {
             }
         }
         match text.parse::<f64>() {
+            Ok(d) if d.is_finite() && self.decimals && !is_text_of(d, text) => {
+                Ok(Json::Decimal(text.to_owned()))
+            }
             Ok(d) if d.is_finite() => Ok(Json::Double(d)),
             _ => Err(self.error("Number too big to be stored in double.")),
         }
     }
+}
+
+/// Whether that is how the DOUBLE is written.
+fn is_text_of(d: f64, text: &str) -> bool {
+    let mut own = Vec::new();
+    Json::Double(d).write(&mut own).is_ok() && own == text.as_bytes()
 }

@@ -34,6 +34,11 @@ pub(super) fn bytes_in(v: ValueRef<'_>, to: Charset) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
+/// The text of a value in UTF-8; bytes as they are.
+pub fn in_utf8mb4(v: ValueRef<'_>) -> Cow<'_, [u8]> {
+    bytes_in(v, Charset::Utf8mb4)
+}
+
 pub(super) fn assign<'a>(v: ValueRef<'a>, s: &mut Sink<'a, '_>) -> SqlResult<Converted<'a>> {
     // Bits are a number to a column of a length, and bytes to one without.
     let of_length = matches!(

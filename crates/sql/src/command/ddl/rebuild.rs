@@ -12,7 +12,7 @@ use crate::command::scalar;
 use crate::context::Session;
 use crate::exec::{Built, now_value, whole};
 use sql_expr::vars::SqlMode;
-use sql_expr::{EvalCtx, Expr, NoRow};
+use sql_expr::{EvalCtx, Expr, NoRow, json};
 
 use super::altered::{AlteredTable, Origin};
 use super::default;
@@ -277,6 +277,10 @@ impl<'a, 's> Maker<'a, 's> {
 
     fn assigned(&self, at: usize, v: ValueRef<'_>) -> Result<Value, SqlError> {
         let def = &self.new.columns[at];
+        if def.ty == DataType::Json && !v.is_null() {
+            let column = format_args!("{}.{}", self.new.name, def.name);
+            return json::assigned(v, &column, self.cx);
+        }
         let target = Target {
             ty: &def.ty,
             nullable: def.nullable,

@@ -10,7 +10,7 @@ use types::{DataType, SqlError, Value, ValueRef, Warning};
 
 use crate::plan::DefaultPlan;
 use sql_expr::vars::SqlMode;
-use sql_expr::{EvalCtx, RowSource};
+use sql_expr::{EvalCtx, RowSource, json};
 
 /// What the evaluation of expressions has to know of a statement that changes rows.
 pub(crate) fn writes(cx: &mut EvalCtx<'_>, ignore: bool) {
@@ -47,6 +47,9 @@ pub(crate) fn convert(
         row,
     };
     cx.fault()?;
+    if def.ty == DataType::Json && !v.is_null() {
+        return json::assigned(v, &format_args!("{}.{}", table.def.name, def.name), cx);
+    }
     let mut warnings: Vec<Warning> = Vec::new();
     let converted = assign(v, &target, mode, &mut warnings)?.into_value();
     for w in warnings {
