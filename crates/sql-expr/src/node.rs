@@ -336,6 +336,8 @@ pub struct FuncDef {
     pub(super) stability: Stability,
     /// Its arguments are numbers, hexadecimal and bit literals too.
     pub(super) numbers: bool,
+    /// It does little more than to read its arguments once: a call of it keeps nobody waiting who is served by the same thread.
+    pub light: bool,
 }
 
 impl std::fmt::Debug for FuncDef {

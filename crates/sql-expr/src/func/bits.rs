@@ -23,12 +23,12 @@ type Inferred = Result<ExprType, SqlError>;
 pub(super) const TABLE: &[FuncDef] = &[
     def("hex", 1, 1, infer_hex, hex),
     def("unhex", 1, 1, infer_unhex, unhex),
-    def("bin", 1, 1, ascii::<64>, bin),
-    def("oct", 1, 1, ascii::<64>, oct),
-    def("bit_count", 1, 1, int::<2>, bit_count),
+    def("bin", 1, 1, ascii::<64>, bin).light(),
+    def("oct", 1, 1, ascii::<64>, oct).light(),
+    def("bit_count", 1, 1, int::<2>, bit_count).light(),
     def("export_set", 3, 5, infer_export, export_set),
     def("make_set", 2, MANY, infer_make_set, make_set),
-    def("crc32", 1, 1, uint, crc32),
+    def("crc32", 1, 1, uint, crc32).light(),
     def("to_base64", 1, 1, infer_base64, to_base64),
     def("from_base64", 1, 1, bytes::<65_535>, from_base64),
 ];

@@ -26,18 +26,18 @@ type Inferred = Result<ExprType, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("if", 3, 3, infer_if, eval_if),
-    def("ifnull", 2, 2, infer_coalesce, coalesce),
-    def("nvl", 2, 2, infer_coalesce, coalesce),
-    def("coalesce", 1, MANY, infer_coalesce, coalesce),
-    def("nullif", 2, 2, infer_nullif, nullif),
-    def("isnull", 1, 1, infer_isnull, isnull),
-    def("greatest", 2, MANY, infer_extreme, greatest),
-    def("least", 2, MANY, infer_extreme, least),
-    def("interval", 2, MANY, infer_interval, interval),
-    def("field", 2, MANY, infer_field, field),
-    def("any_value", 1, 1, infer_first, first),
-    def("name_const", 2, 2, infer_name_const, name_const),
+    def("if", 3, 3, infer_if, eval_if).light(),
+    def("ifnull", 2, 2, infer_coalesce, coalesce).light(),
+    def("nvl", 2, 2, infer_coalesce, coalesce).light(),
+    def("coalesce", 1, MANY, infer_coalesce, coalesce).light(),
+    def("nullif", 2, 2, infer_nullif, nullif).light(),
+    def("isnull", 1, 1, infer_isnull, isnull).light(),
+    def("greatest", 2, MANY, infer_extreme, greatest).light(),
+    def("least", 2, MANY, infer_extreme, least).light(),
+    def("interval", 2, MANY, infer_interval, interval).light(),
+    def("field", 2, MANY, infer_field, field).light(),
+    def("any_value", 1, 1, infer_first, first).light(),
+    def("name_const", 2, 2, infer_name_const, name_const).light(),
 ];
 
 /// Brings `args[from..]` to their common type.

@@ -21,28 +21,54 @@ type Inferred = Result<ExprType, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("now", 0, 1, infer_now, now).per_statement(),
-    def("current_timestamp", 0, 1, infer_now, now).per_statement(),
-    def("localtime", 0, 1, infer_now, now).per_statement(),
-    def("localtimestamp", 0, 1, infer_now, now).per_statement(),
-    def("sysdate", 0, 1, infer_now, sysdate).per_row(),
-    def("curdate", 0, 0, infer_today, curdate).per_statement(),
-    def("current_date", 0, 0, infer_today, curdate).per_statement(),
-    def("curtime", 0, 1, infer_curtime, curtime).per_statement(),
-    def("current_time", 0, 1, infer_curtime, curtime).per_statement(),
-    def("utc_date", 0, 0, infer_today, utc_date).per_statement(),
-    def("utc_time", 0, 1, infer_curtime, utc_time).per_statement(),
-    def("utc_timestamp", 0, 1, infer_now, utc_timestamp).per_statement(),
-    def("unix_timestamp", 0, 1, infer_unix, unix_timestamp).per_statement(),
-    def("from_unixtime", 1, 2, infer_from_unix, from_unixtime).per_statement(),
-    def("date_format", 2, 2, infer_format, date_format),
-    def("time_format", 2, 2, infer_format, time_format),
-    def("str_to_date", 2, 2, infer_str_to_date, str_to_date),
-    def("get_format", 2, 2, infer_get_format, get_format),
-    def("addtime", 2, 2, infer_addtime, |a| addtime(a, 1)),
-    def("subtime", 2, 2, infer_addtime, |a| addtime(a, -1)),
-    def("timediff", 2, 2, infer_timediff, timediff),
-    def("convert_tz", 3, 3, infer_convert_tz, convert_tz).per_statement(),
+    def("now", 0, 1, infer_now, now).light().per_statement(),
+    def("current_timestamp", 0, 1, infer_now, now)
+        .light()
+        .per_statement(),
+    def("localtime", 0, 1, infer_now, now)
+        .light()
+        .per_statement(),
+    def("localtimestamp", 0, 1, infer_now, now)
+        .light()
+        .per_statement(),
+    def("sysdate", 0, 1, infer_now, sysdate).light().per_row(),
+    def("curdate", 0, 0, infer_today, curdate)
+        .light()
+        .per_statement(),
+    def("current_date", 0, 0, infer_today, curdate)
+        .light()
+        .per_statement(),
+    def("curtime", 0, 1, infer_curtime, curtime)
+        .light()
+        .per_statement(),
+    def("current_time", 0, 1, infer_curtime, curtime)
+        .light()
+        .per_statement(),
+    def("utc_date", 0, 0, infer_today, utc_date)
+        .light()
+        .per_statement(),
+    def("utc_time", 0, 1, infer_curtime, utc_time)
+        .light()
+        .per_statement(),
+    def("utc_timestamp", 0, 1, infer_now, utc_timestamp)
+        .light()
+        .per_statement(),
+    def("unix_timestamp", 0, 1, infer_unix, unix_timestamp)
+        .light()
+        .per_statement(),
+    def("from_unixtime", 1, 2, infer_from_unix, from_unixtime)
+        .light()
+        .per_statement(),
+    def("date_format", 2, 2, infer_format, date_format).light(),
+    def("time_format", 2, 2, infer_format, time_format).light(),
+    def("str_to_date", 2, 2, infer_str_to_date, str_to_date).light(),
+    def("get_format", 2, 2, infer_get_format, get_format).light(),
+    def("addtime", 2, 2, infer_addtime, |a| addtime(a, 1)).light(),
+    def("subtime", 2, 2, infer_addtime, |a| addtime(a, -1)).light(),
+    def("timediff", 2, 2, infer_timediff, timediff).light(),
+    def("convert_tz", 3, 3, infer_convert_tz, convert_tz)
+        .light()
+        .per_statement(),
 ];
 
 fn infer_now(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {

@@ -21,63 +21,77 @@ type Inferred = Result<ExprType, SqlError>;
 pub(super) const TABLE: &[FuncDef] = &[
     def("year", 1, 1, infer_year, |a| {
         of_date(a, |d| i64::from(d.year()))
-    }),
+    })
+    .light(),
     def("month", 1, 1, int_or_null::<2>, |a| {
         of_date(a, |d| i64::from(d.month()))
-    }),
+    })
+    .light(),
     def("day", 1, 1, int_or_null::<2>, |a| {
         of_date(a, |d| i64::from(d.day()))
-    }),
+    })
+    .light(),
     def("dayofmonth", 1, 1, int_or_null::<2>, |a| {
         of_date(a, |d| i64::from(d.day()))
-    }),
+    })
+    .light(),
     def("quarter", 1, 1, int_or_null::<2>, |a| {
         of_date(a, |d| (i64::from(d.month()) + 2) / 3)
-    }),
+    })
+    .light(),
     def("dayofweek", 1, 1, int_or_null::<1>, |a| {
         of_real_date(a, |d| (i64::from(d.weekday()) + 1) % 7 + 1)
-    }),
+    })
+    .light(),
     def("weekday", 1, 1, int_or_null::<1>, |a| {
         of_real_date(a, |d| i64::from(d.weekday()))
-    }),
+    })
+    .light(),
     def("dayofyear", 1, 1, int_or_null::<3>, |a| {
         of_real_date(a, |d| i64::from(d.day_of_year()))
-    }),
+    })
+    .light(),
     def("to_days", 1, 1, int_or_null::<6>, |a| {
         of_real_date(a, Date::to_days)
-    }),
-    def("to_seconds", 1, 1, int_or_null::<12>, to_seconds),
-    def("from_days", 1, 1, date, from_days),
-    def("week", 1, 2, int_or_null::<2>, week),
+    })
+    .light(),
+    def("to_seconds", 1, 1, int_or_null::<12>, to_seconds).light(),
+    def("from_days", 1, 1, date, from_days).light(),
+    def("week", 1, 2, int_or_null::<2>, week).light(),
     def("weekofyear", 1, 1, int_or_null::<2>, |a| {
         of_real_date(a, |d| i64::from(temporal::week(d, 3)))
-    }),
-    def("yearweek", 1, 2, int_or_null::<6>, yearweek),
-    def("last_day", 1, 1, date, last_day),
-    def("dayname", 1, 1, ascii_or_null::<9>, dayname),
-    def("monthname", 1, 1, ascii_or_null::<9>, monthname),
+    })
+    .light(),
+    def("yearweek", 1, 2, int_or_null::<6>, yearweek).light(),
+    def("last_day", 1, 1, date, last_day).light(),
+    def("dayname", 1, 1, ascii_or_null::<9>, dayname).light(),
+    def("monthname", 1, 1, ascii_or_null::<9>, monthname).light(),
     def("hour", 1, 1, int_or_null::<3>, |a| {
         of_time(a, |t| i64::from(t.hours()))
-    }),
+    })
+    .light(),
     def("minute", 1, 1, int_or_null::<2>, |a| {
         of_time(a, |t| i64::from(t.minutes()))
-    }),
+    })
+    .light(),
     def("second", 1, 1, int_or_null::<2>, |a| {
         of_time(a, |t| i64::from(t.seconds()))
-    }),
+    })
+    .light(),
     def("microsecond", 1, 1, int_or_null::<6>, |a| {
         of_time(a, |t| i64::from(t.micros()))
-    }),
-    def("time_to_sec", 1, 1, int_or_null::<10>, time_to_sec),
-    def("sec_to_time", 1, 1, infer_sec_to_time, sec_to_time),
-    def("makedate", 2, 2, date, makedate),
-    def("maketime", 3, 3, infer_maketime, maketime),
-    def("period_add", 2, 2, int_or_null::<6>, period_add),
-    def("period_diff", 2, 2, int_or_null::<6>, period_diff),
-    def("datediff", 2, 2, int_or_null::<7>, datediff),
-    def("date", 1, 1, date, to_date),
-    def("time", 1, 1, infer_time, to_time),
-    def("timestamp", 1, 2, infer_timestamp, timestamp),
+    })
+    .light(),
+    def("time_to_sec", 1, 1, int_or_null::<10>, time_to_sec).light(),
+    def("sec_to_time", 1, 1, infer_sec_to_time, sec_to_time).light(),
+    def("makedate", 2, 2, date, makedate).light(),
+    def("maketime", 3, 3, infer_maketime, maketime).light(),
+    def("period_add", 2, 2, int_or_null::<6>, period_add).light(),
+    def("period_diff", 2, 2, int_or_null::<6>, period_diff).light(),
+    def("datediff", 2, 2, int_or_null::<7>, datediff).light(),
+    def("date", 1, 1, date, to_date).light(),
+    def("time", 1, 1, infer_time, to_time).light(),
+    def("timestamp", 1, 2, infer_timestamp, timestamp).light(),
 ];
 
 fn infer_year(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {

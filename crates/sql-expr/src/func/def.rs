@@ -23,6 +23,7 @@ pub(crate) const fn def(
         eval,
         stability: Stability::Pure,
         numbers: false,
+        light: false,
     }
 }
 
@@ -39,6 +40,12 @@ impl FuncDef {
 
     pub(super) const fn of_numbers(mut self) -> FuncDef {
         self.numbers = true;
+        self
+    }
+
+    /// It does little more than to read its arguments once: it neither repeats, grows, searches nor waits.
+    pub(super) const fn light(mut self) -> FuncDef {
+        self.light = true;
         self
     }
 

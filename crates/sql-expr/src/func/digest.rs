@@ -18,11 +18,13 @@ type Out<'a> = Result<Val<'a>, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("md5", 1, 1, ascii::<32>, md5),
-    def("sha1", 1, 1, ascii::<40>, sha1),
-    def("sha", 1, 1, ascii::<40>, sha1),
+    def("md5", 1, 1, ascii::<32>, md5).light(),
+    def("sha1", 1, 1, ascii::<40>, sha1).light(),
+    def("sha", 1, 1, ascii::<40>, sha1).light(),
     def("sha2", 2, 2, infer_sha2, sha2),
-    def("random_bytes", 1, 1, infer_random, random_bytes).per_row(),
+    def("random_bytes", 1, 1, infer_random, random_bytes)
+        .light()
+        .per_row(),
 ];
 
 /// Two small digits a byte.

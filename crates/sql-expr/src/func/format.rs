@@ -16,7 +16,7 @@ type Out<'a> = Result<Val<'a>, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("format", 2, 3, infer_format, format),
+    def("format", 2, 3, infer_format, format).light(),
     def("format_bytes", 1, 1, ascii_or_null::<16>, format_bytes),
     def(
         "format_pico_time",

@@ -19,22 +19,46 @@ type Inferred = Result<ExprType, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("version", 0, 0, system::<60>, version).per_statement(),
-    def("database", 0, 0, system::<64>, database).per_statement(),
-    def("schema", 0, 0, system::<64>, database).per_statement(),
-    def("user", 0, 0, system::<288>, user).per_statement(),
-    def("session_user", 0, 0, system::<288>, user).per_statement(),
-    def("system_user", 0, 0, system::<288>, user).per_statement(),
-    def("current_user", 0, 0, system::<288>, current_user).per_statement(),
-    def("current_role", 0, 0, system::<288>, current_role).per_statement(),
-    def("connection_id", 0, 0, infer_uint, connection_id).per_statement(),
-    def("last_insert_id", 0, 1, infer_last_id, last_insert_id).per_row(),
-    def("found_rows", 0, 0, infer_uint, found_rows).per_statement(),
-    def("row_count", 0, 0, int_not_null::<21>, row_count).per_statement(),
-    def("charset", 1, 1, collation_name, charset),
-    def("collation", 1, 1, collation_name, collation),
-    def("coercibility", 1, 1, int_not_null::<10>, coercibility),
-    def("icu_version", 0, 0, system::<10>, icu_version),
+    def("version", 0, 0, system::<60>, version)
+        .light()
+        .per_statement(),
+    def("database", 0, 0, system::<64>, database)
+        .light()
+        .per_statement(),
+    def("schema", 0, 0, system::<64>, database)
+        .light()
+        .per_statement(),
+    def("user", 0, 0, system::<288>, user)
+        .light()
+        .per_statement(),
+    def("session_user", 0, 0, system::<288>, user)
+        .light()
+        .per_statement(),
+    def("system_user", 0, 0, system::<288>, user)
+        .light()
+        .per_statement(),
+    def("current_user", 0, 0, system::<288>, current_user)
+        .light()
+        .per_statement(),
+    def("current_role", 0, 0, system::<288>, current_role)
+        .light()
+        .per_statement(),
+    def("connection_id", 0, 0, infer_uint, connection_id)
+        .light()
+        .per_statement(),
+    def("last_insert_id", 0, 1, infer_last_id, last_insert_id)
+        .light()
+        .per_row(),
+    def("found_rows", 0, 0, infer_uint, found_rows)
+        .light()
+        .per_statement(),
+    def("row_count", 0, 0, int_not_null::<21>, row_count)
+        .light()
+        .per_statement(),
+    def("charset", 1, 1, collation_name, charset).light(),
+    def("collation", 1, 1, collation_name, collation).light(),
+    def("coercibility", 1, 1, int_not_null::<10>, coercibility).light(),
+    def("icu_version", 0, 0, system::<10>, icu_version).light(),
     def("benchmark", 2, 2, int_or_null::<1>, benchmark).per_row(),
     def("sleep", 1, 1, int_not_null::<21>, sql_sleep).waits(),
     def("get_lock", 2, 2, int_or_null::<1>, get_lock).waits(),
@@ -42,7 +66,9 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("release_all_locks", 0, 0, infer_uint, release_all_locks).waits(),
     def("is_free_lock", 1, 1, int_or_null::<1>, is_free_lock).waits(),
     def("is_used_lock", 1, 1, infer_uint_or_null, is_used_lock).waits(),
-    def("ps_current_thread_id", 0, 0, infer_uint, thread_id).per_statement(),
+    def("ps_current_thread_id", 0, 0, infer_uint, thread_id)
+        .light()
+        .per_statement(),
     def("ps_thread_id", 1, 1, infer_uint_or_null, ps_thread_id).per_statement(),
 ];
 

@@ -17,16 +17,18 @@ type Out<'a> = Result<Val<'a>, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("inet_aton", 1, 1, infer_aton, inet_aton),
-    def("inet_ntoa", 1, 1, ascii_or_null::<15>, inet_ntoa),
-    def("inet6_aton", 1, 1, bytes::<16>, inet6_aton),
-    def("inet6_ntoa", 1, 1, ascii_or_null::<39>, inet6_ntoa),
+    def("inet_aton", 1, 1, infer_aton, inet_aton).light(),
+    def("inet_ntoa", 1, 1, ascii_or_null::<15>, inet_ntoa).light(),
+    def("inet6_aton", 1, 1, bytes::<16>, inet6_aton).light(),
+    def("inet6_ntoa", 1, 1, ascii_or_null::<39>, inet6_ntoa).light(),
     def("is_ipv4", 1, 1, int_not_null::<1>, |a| {
         is(a, |t| v4(t).is_some())
-    }),
+    })
+    .light(),
     def("is_ipv6", 1, 1, int_not_null::<1>, |a| {
         is(a, |t| v6(t).is_some())
-    }),
+    })
+    .light(),
     def("is_ipv4_compat", 1, 1, int_not_null::<1>, |a| {
         is(a, |t| {
             matches!(t, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, rest @ ..]

@@ -19,19 +19,19 @@ type Inferred = Result<ExprType, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("concat", 1, MANY, infer_concat, concat),
-    def("concat_ws", 2, MANY, infer_concat_ws, concat_ws),
+    def("concat", 1, MANY, infer_concat, concat).light(),
+    def("concat_ws", 2, MANY, infer_concat_ws, concat_ws).light(),
     def("replace", 3, 3, infer_replace, replace),
     def("insert", 4, 4, infer_insert, insert),
     def("lpad", 3, 3, infer_pad, lpad),
     def("rpad", 3, 3, infer_pad, rpad),
     def("repeat", 2, 2, infer_repeat, repeat),
     def("space", 1, 1, infer_space, space),
-    def("trim", 1, 2, infer_trim, |a| trim(a, true, true)),
-    def("ltrim", 1, 2, infer_trim, |a| trim(a, true, false)),
-    def("rtrim", 1, 2, infer_trim, |a| trim(a, false, true)),
+    def("trim", 1, 2, infer_trim, |a| trim(a, true, true)).light(),
+    def("ltrim", 1, 2, infer_trim, |a| trim(a, true, false)).light(),
+    def("rtrim", 1, 2, infer_trim, |a| trim(a, false, true)).light(),
     def("quote", 1, 1, infer_quote, quote),
-    def("char", 1, MANY, infer_char, char_fn),
+    def("char", 1, MANY, infer_char, char_fn).light(),
 ];
 
 fn any_null(args: &[Expr]) -> bool {

@@ -17,11 +17,13 @@ type Inferred = Result<ExprType, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("uuid", 0, 0, infer_uuid, uuid).per_row(),
-    def("uuid_short", 0, 0, infer_short, uuid_short).per_row(),
-    def("is_uuid", 1, 1, int_or_null::<1>, is_uuid),
-    def("uuid_to_bin", 1, 2, infer_bin, uuid_to_bin),
-    def("bin_to_uuid", 1, 2, ascii_or_null::<36>, bin_to_uuid),
+    def("uuid", 0, 0, infer_uuid, uuid).light().per_row(),
+    def("uuid_short", 0, 0, infer_short, uuid_short)
+        .light()
+        .per_row(),
+    def("is_uuid", 1, 1, int_or_null::<1>, is_uuid).light(),
+    def("uuid_to_bin", 1, 2, infer_bin, uuid_to_bin).light(),
+    def("bin_to_uuid", 1, 2, ascii_or_null::<36>, bin_to_uuid).light(),
 ];
 
 fn infer_uuid(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {

@@ -81,7 +81,7 @@ pub(crate) struct Prepared {
     /// The plan depends on types that differ between executions.
     pub one_use: bool,
     /// It may compute for long without a pause.
-    pub lasts: bool,
+    pub may_run_long: bool,
 }
 
 /// A session's statements by id.
@@ -130,8 +130,8 @@ impl Prepared {
 
     /// Whether it may compute for long without a pause.
     #[inline]
-    pub fn lasts(&self) -> bool {
-        self.lasts
+    pub fn may_run_long(&self) -> bool {
+        self.may_run_long
     }
 
     /// Its text, in UTF-8.

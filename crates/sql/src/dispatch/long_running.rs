@@ -21,184 +21,9 @@ const LONG_FOR_PATTERNS: usize = 2 << 10;
 /// Queries in a text up to which a value cannot have grown much from one to the next.
 const FEW_QUERIES: u32 = 3;
 
-/// Functions that do little more than to read their arguments once, by first letter. All others may last: they repeat, grow, search or
-/// wait.
-const LIGHT: &[&[&str]] = &[
-    &[
-        "abs",
-        "acos",
-        "addtime",
-        "any_value",
-        "ascii",
-        "asin",
-        "atan",
-        "atan2",
-    ],
-    &["bin", "bin_to_uuid", "bit_count", "bit_length"],
-    &[
-        "ceil",
-        "ceiling",
-        "char",
-        "char_length",
-        "character_length",
-        "charset",
-        "coalesce",
-        "coercibility",
-        "collation",
-        "concat",
-        "concat_ws",
-        "connection_id",
-        "conv",
-        "convert_tz",
-        "cos",
-        "cot",
-        "crc32",
-        "curdate",
-        "current_date",
-        "current_role",
-        "current_time",
-        "current_timestamp",
-        "current_user",
-        "curtime",
-    ],
-    &[
-        "database",
-        "date",
-        "date_format",
-        "datediff",
-        "day",
-        "dayname",
-        "dayofmonth",
-        "dayofweek",
-        "dayofyear",
-        "degrees",
-    ],
-    &["elt", "exp"],
-    &[
-        "field",
-        "floor",
-        "format",
-        "found_rows",
-        "from_days",
-        "from_unixtime",
-    ],
-    &["get_format", "greatest"],
-    &["hour"],
-    &[
-        "icu_version",
-        "if",
-        "ifnull",
-        "inet6_aton",
-        "inet6_ntoa",
-        "inet_aton",
-        "inet_ntoa",
-        "interval",
-        "is_ipv4",
-        "is_ipv6",
-        "is_uuid",
-        "isnull",
-    ],
-    &[],
-    &[],
-    &[
-        "last_day",
-        "last_insert_id",
-        "lcase",
-        "least",
-        "left",
-        "length",
-        "ln",
-        "localtime",
-        "localtimestamp",
-        "log",
-        "log10",
-        "log2",
-        "lower",
-        "ltrim",
-    ],
-    &[
-        "makedate",
-        "maketime",
-        "md5",
-        "microsecond",
-        "mid",
-        "minute",
-        "mod",
-        "month",
-        "monthname",
-    ],
-    &["name_const", "now", "nullif", "nvl"],
-    &["oct", "octet_length", "ord"],
-    &[
-        "period_add",
-        "period_diff",
-        "pi",
-        "pow",
-        "power",
-        "ps_current_thread_id",
-    ],
-    &["quarter"],
-    &[
-        "radians",
-        "rand",
-        "random_bytes",
-        "right",
-        "round",
-        "row_count",
-        "rtrim",
-    ],
-    &[
-        "schema",
-        "sec_to_time",
-        "second",
-        "session_user",
-        "sha",
-        "sha1",
-        "sign",
-        "sin",
-        "sqrt",
-        "str_to_date",
-        "strcmp",
-        "substr",
-        "substring",
-        "subtime",
-        "sysdate",
-        "system_user",
-    ],
-    &[
-        "tan",
-        "time",
-        "time_format",
-        "time_to_sec",
-        "timediff",
-        "timestamp",
-        "to_days",
-        "to_seconds",
-        "trim",
-        "truncate",
-    ],
-    &[
-        "ucase",
-        "unix_timestamp",
-        "upper",
-        "user",
-        "utc_date",
-        "utc_time",
-        "utc_timestamp",
-        "uuid",
-        "uuid_short",
-        "uuid_to_bin",
-    ],
-    &["version"],
-    &["week", "weekday", "weekofyear"],
-    &[],
-    &["year", "yearweek"],
-    &[],
-];
-
 /// Words that make a statement last wherever they stand: patterns, schemas whose rows are made when they are read, and character sets in
 /// which a text takes several times its room.
-const LASTING: &[&str] = &[
+const LONG_RUNNING: &[&str] = &[
     "information_schema",
     "performance_schema",
     "regexp",
@@ -212,7 +37,7 @@ const LASTING: &[&str] = &[
 /// Whether a word is one of those; few begin with their letters.
 fn is_long_running(word: &[u8]) -> bool {
     matches!(word.first(), Some(b'i' | b'p' | b'r' | b'u'))
-        && LASTING.iter().any(|l| l.as_bytes() == word)
+        && LONG_RUNNING.iter().any(|l| l.as_bytes() == word)
 }
 
 /// The longest of all these.
@@ -232,15 +57,9 @@ const WORD: [u8; 256] = {
     t
 };
 
-fn is_light(function: &str) -> bool {
-    let letter = function.bytes().next().map_or(0, |b| b.wrapping_sub(b'a'));
-    let names = LIGHT.get(usize::from(letter));
-    names.is_some_and(|names| names.contains(&function))
-}
-
 /// Whether there is such a function, and it may last.
 fn is_heavy(word: &[u8]) -> bool {
-    std::str::from_utf8(word).is_ok_and(|w| func::find(w).is_some() && !is_light(w))
+    std::str::from_utf8(word).is_ok_and(|w| func::find(w).is_some_and(|f| !f.light))
 }
 
 /// Whether a text may compute for long without a pause. `large`: the session's variables have values that are.
@@ -309,7 +128,7 @@ pub(super) fn is_long_running_statement(statement: &Statement) -> bool {
 
 impl Session {
     /// Whether a text may compute for long without a pause, so that whoever serves others should not be the one to prepare it.
-    pub fn lasts(&self, sql: &[u8]) -> bool {
+    pub fn may_run_long(&self, sql: &[u8]) -> bool {
         is_long_running_text(sql, self.has_large_variables())
     }
 
@@ -324,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_repeats_grows_searches_or_waits_lasts() {
-        let lasts = |text: &str| is_long_running_text(text.as_bytes(), false);
+        let may_run_long = |text: &str| is_long_running_text(text.as_bytes(), false);
         for text in [
             "SELECT BENCHMARK(1e16, 1)",
             "select Repeat\n ('x', 10)",
@@ -337,7 +156,7 @@ mod tests {
             "SELECT concat(c,c) FROM (SELECT concat(c,c) c FROM (SELECT concat(c,c) c FROM (SELECT 'x' c) a) b) d",
             "SELECT SLEEP(5)",
         ] {
-            assert!(lasts(text), "{text}");
+            assert!(may_run_long(text), "{text}");
         }
         for text in [
             "SELECT c FROM sbtest1 WHERE id=5",
@@ -348,27 +167,23 @@ mod tests {
             "REPLACE INTO t VALUES (1)",
             "",
         ] {
-            assert!(!lasts(text), "{text}");
+            assert!(!may_run_long(text), "{text}");
         }
         assert!(
             is_long_running_text(b"SELECT @a", true) && !is_long_running_text(b"SELECT 1", true)
         );
         let pattern = format!("SELECT '{}' LIKE '{}'", "a".repeat(4000), "%a".repeat(999));
-        assert!(lasts(&pattern));
-        assert!(lasts(&format!("SELECT 1 /* {} */", " ".repeat(LONG_TEXT))));
+        assert!(may_run_long(&pattern));
+        assert!(may_run_long(&format!(
+            "SELECT 1 /* {} */",
+            " ".repeat(LONG_TEXT)
+        )));
     }
 
-    /// A name in the list is a function's, under its letter.
+    /// A longer word would be passed over.
     #[test]
-    fn light_functions_exist() {
-        for (letter, names) in (b'a'..).zip(LIGHT) {
-            for name in *names {
-                assert!(func::find(name).is_some(), "{name}");
-                assert_eq!(name.bytes().next(), Some(letter), "{name}");
-                assert!(name.len() <= LONGEST_WORD, "{name}");
-            }
-        }
+    fn words_are_no_longer_than_is_looked_at() {
         assert!(func::names().all(|name| name.len() <= LONGEST_WORD));
-        assert!(LASTING.iter().all(|l| is_long_running(l.as_bytes())));
+        assert!(LONG_RUNNING.iter().all(|l| is_long_running(l.as_bytes())));
     }
 }

@@ -33,7 +33,7 @@ impl Session {
             },
         };
         self.named.remove(&name.to_lowercase());
-        if self.lasts(&text) {
+        if self.may_run_long(&text) {
             self.leave().await;
         }
         let p = self.make_prepared(&text)?;
@@ -83,7 +83,7 @@ impl Session {
             return Err(wrong_arguments("EXECUTE"));
         }
         self.process.counts.com[p.com as usize].add(1);
-        let (planned, lasts) = (p.has_plan, p.lasts);
+        let (planned, may_run_long) = (p.has_plan, p.may_run_long);
         let text = Arc::clone(&p.text);
         let Some(statement) = self.prepared_tree(&StatementName::Text(name.into()))? else {
             return Err(SqlError::unknown_stmt(name, "EXECUTE"));
@@ -96,7 +96,7 @@ impl Session {
             .named
             .get(name)
             .and_then(|p| self.ready_plan(p, params));
-        if lasts {
+        if may_run_long {
             self.leave().await;
         }
         if !planned {

@@ -90,7 +90,7 @@ impl Session {
             charge,
             com: com::of(&statement),
             one_use: sets || sql.contains(&b'@'),
-            lasts: self.lasts(sql),
+            may_run_long: self.may_run_long(sql),
             text: options.utf8(sql).into(),
             options: sql_parser::Options {
                 charset: match options.charset {

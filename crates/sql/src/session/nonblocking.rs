@@ -105,7 +105,8 @@ impl Session {
             PlanBody::Update(u) => u.lone,
             _ => false,
         };
-        if !simple || p.lasts() || self.gate.is_shut() || params.len() < plan.params as usize {
+        if !simple || p.may_run_long() || self.gate.is_shut() || params.len() < plan.params as usize
+        {
             return None;
         }
         let com = p.com();

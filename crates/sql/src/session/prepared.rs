@@ -100,9 +100,9 @@ impl Session {
         self.begin_command(Command::Execute, &p.text);
         let com = p.com;
         let ready = self.ready_plan(p, params);
-        let (lasts, planned, text) = (p.lasts, p.has_plan, Arc::clone(&p.text));
+        let (may_run_long, planned, text) = (p.may_run_long, p.has_plan, Arc::clone(&p.text));
         self.note_text(planned, &text);
-        if lasts {
+        if may_run_long {
             self.leave().await;
         }
         self.count_execution();

@@ -48,8 +48,8 @@ impl Session {
                 return self.complete(outcome, false, sink);
             }
         }
-        let lasts = self.lasts(sql);
-        if lasts {
+        let may_run_long = self.may_run_long(sql);
+        if may_run_long {
             self.leave().await;
         }
         let mut tree = Charge::to(self.memory());
@@ -84,7 +84,7 @@ impl Session {
             }
             let text = if whole { sql } else { &rest[..used] };
             let outcome = self
-                .run_statement(&statement, text, whole && !lasts, sink)
+                .run_statement(&statement, text, whole && !may_run_long, sink)
                 .await;
             let outcome = self.conclude(outcome, sink).await;
             self.complete(outcome, more, sink)?;

@@ -219,7 +219,7 @@ impl Connection {
         };
         match command {
             Command::StmtPrepare(sql) => {
-                if self.session.lasts(sql) {
+                if self.session.may_run_long(sql) {
                     offload().await;
                 }
                 let info = self.session.prepare(sql);
