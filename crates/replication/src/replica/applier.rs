@@ -5,14 +5,14 @@
 
 mod branches;
 mod known;
-mod passage;
 mod statements;
+mod transaction_times;
 
 use std::sync::Arc;
 
 use engine::{Committing, XidClaim};
 use sql::Session;
-use sql::context::replica::{LogPlace, Passage};
+use sql::context::replica::{LogPlace, TransactionTimes};
 use types::SqlError;
 use types::error::codes;
 use types::gtid::{Gtid, Origin};
@@ -23,21 +23,21 @@ use wire::binlog::query::Query;
 use wire::binlog::rows::Change;
 
 use super::begin::{is_reached, take_skip, wait_delay};
-use super::crew::Job;
 use super::cut::Cuttable;
+use super::durable_position::Recorded;
 use super::filter::Filters;
+use super::job_queue::Job;
 use super::kinds::{committed, incident, is_for_readers, is_of_the_file, is_temporary};
-use super::lane::Lane;
 use super::loads::Loads;
 use super::names::NameClaim;
 use super::place::Place;
 use super::queue::Taken;
 use super::row_events::{At, RowEvents};
-use super::settler::Recorded;
 use super::state::Shared;
 use super::statement::Setter;
 use super::stopped::Stopped;
 use super::store::PlaceWriter;
+use super::task::Task;
 use super::thread::{Thread, Which};
 
 /// The transaction of the source that is being applied.
@@ -89,23 +89,23 @@ pub(super) struct Applier<'s> {
     skipped_errors: Vec<u16>,
     all_errors_skipped: bool,
     /// `None`: it applies all that comes.
-    lane: Option<Lane<'s>>,
+    task: Option<Task<'s>>,
     _cuttable: Cuttable<'s>,
 }
 
 impl<'s> Applier<'s> {
-    /// One that begins there. `lane`: it is one of several.
+    /// One that begins there. `task`: it is one of several workers.
     ///
     /// # Errors
     /// What making its session fails with.
     pub fn new(
         shared: &'s Shared,
         place: Place,
-        lane: Option<Lane<'s>>,
+        task: Option<Task<'s>>,
     ) -> Result<Applier<'s>, SqlError> {
         let id = shared.instance.next_connection_id();
         let mut session = Session::of_the_applier(&shared.instance, id);
-        let worker = lane.as_ref().map(|l| l.worker);
+        let worker = task.as_ref().map(|l| l.worker);
         let which = worker.map_or(Which::Applier, Which::Worker);
         session.stands_for("", Thread::new(shared, which));
         let cuttable = shared.cuts.add(session.interrupt());
@@ -135,7 +135,7 @@ impl<'s> Applier<'s> {
                 .split(',')
                 .filter_map(|n| n.trim().parse().ok())
                 .collect(),
-            lane,
+            task,
             _cuttable: cuttable,
         })
     }
@@ -163,10 +163,10 @@ impl Applier<'_> {
         self.format.clone_from(&job.format);
         self.group = Group::default();
         self.session.set_applied_origin(None);
-        if let Some(lane) = &mut self.lane {
-            lane.job = Some(Arc::clone(job));
-            (lane.recorded, lane.settling, lane.over) = (false, false, false);
-            let turn = lane.order.turn(job.slot.number);
+        if let Some(task) = &mut self.task {
+            task.job = Some(Arc::clone(job));
+            (task.recorded, task.awaits_sync, task.over) = (false, false, false);
+            let turn = task.order.turn(job.slot.number);
             self.session.stand_in_order(Some(turn));
         }
     }
@@ -184,32 +184,34 @@ impl Applier<'_> {
     /// Takes it back for good: what is behind it need not wait for it. False: all come to an end.
     pub async fn leave_out(&mut self) -> Result<bool, Stopped> {
         self.undo().await?;
-        let Some(lane) = &mut self.lane else {
+        let Some(task) = &mut self.task else {
             return Ok(false);
         };
-        if !lane.wait_first() {
+        if !task.wait_first() {
             return Ok(false);
         }
         self.session.pass_turn();
-        lane.crew.passed(lane.number());
-        let worker = lane.worker;
-        self.shared.state().begins(worker, Passage::default());
+        task.jobs.passed(task.number());
+        let worker = task.worker;
+        self.shared
+            .state()
+            .begins(worker, TransactionTimes::default());
         Ok(true)
     }
 
     /// Whether its last event has been applied.
     pub fn is_over(&self) -> bool {
-        self.lane.as_ref().is_some_and(|l| l.over)
+        self.task.as_ref().is_some_and(|l| l.over)
     }
 
-    /// Whether it is left to the settler to say that it is durable.
+    /// Whether it is left to the durable position to say that it is durable.
     pub fn is_settling(&self) -> bool {
-        self.lane.as_ref().is_some_and(|l| l.settling)
+        self.task.as_ref().is_some_and(|l| l.awaits_sync)
     }
 
     /// Whether its commit is in the log.
     pub fn is_recorded(&self) -> bool {
-        self.lane.as_ref().is_some_and(|l| l.recorded)
+        self.task.as_ref().is_some_and(|l| l.recorded)
     }
 }
 
@@ -351,7 +353,7 @@ impl Applier<'_> {
 
     /// An event of the file, behind which is `end`, stands between transactions.
     fn passes(&mut self, end: &LogPlace) {
-        let between = !self.group.begun && self.lane.is_none() && self.context.is_empty();
+        let between = !self.group.begun && self.task.is_none() && self.context.is_empty();
         if between && end.is_behind(&self.place.log) {
             self.place.log = end.clone();
             self.shared.passed(end);
@@ -376,7 +378,7 @@ impl Applier<'_> {
         if !self.group.begun {
             return Ok(());
         }
-        if self.lane.is_some() {
+        if self.task.is_some() {
             return Err(wire::ProtocolError::Malformed.into());
         }
         self.undo().await?;
@@ -390,12 +392,12 @@ impl Applier<'_> {
             return Ok(());
         }
         self.group.begun = true;
-        let what = self.passage();
-        if let Some(lane) = &self.lane {
-            self.group.skipped = lane.job.as_ref().is_some_and(|j| j.skipped);
-            let first = lane.is_first();
+        let what = self.transaction_times();
+        if let Some(task) = &self.task {
+            self.group.skipped = task.job.as_ref().is_some_and(|j| j.skipped);
+            let first = task.is_first();
             let mut s = self.shared.state();
-            s.begins(lane.worker, what);
+            s.begins(task.worker, what);
             if first && header.timestamp != 0 {
                 s.event_time = header.timestamp;
             }
@@ -445,7 +447,7 @@ impl Applier<'_> {
             self.session.begin_applied();
         }
         if !base::mutant!("replica-commit-out-of-order") {
-            let early = self.lane.as_ref().is_some_and(|l| !l.is_first());
+            let early = self.task.as_ref().is_some_and(|l| !l.is_first());
             if early {
                 self.session
                     .shows_state("Waiting for preceding transaction to commit");
@@ -489,19 +491,19 @@ impl Applier<'_> {
         committing: Committing,
     ) -> Result<(), Stopped> {
         self.name_is_done();
-        if let Some(lane) = &self.lane {
-            self.shared.state().recorded_number = lane.number();
+        if let Some(task) = &self.task {
+            self.shared.state().recorded_number = task.number();
         }
         self.pass_turn();
-        if let Some(lane) = &mut self.lane {
-            lane.settling = true;
+        if let Some(task) = &mut self.task {
+            task.awaits_sync = true;
             let recorded = Recorded {
                 committing,
-                number: lane.number(),
+                number: task.number(),
                 place,
                 began: header.timestamp,
             };
-            lane.settler.hand_over(recorded);
+            task.durable.hand_over(recorded);
             self.is_done();
             return Ok(());
         }
@@ -523,17 +525,17 @@ impl Applier<'_> {
 
     /// Its commit is in the log: those behind it need not wait until it is durable, as they are not before it is.
     fn pass_turn(&mut self) {
-        if let Some(lane) = &mut self.lane {
-            lane.recorded = true;
+        if let Some(task) = &mut self.task {
+            task.recorded = true;
             // First the turn: who wakes by the other, and passes his own turn on at once, has to have it.
             self.session.pass_turn();
-            lane.crew.passed(lane.number());
+            task.jobs.passed(task.number());
         }
     }
 
     /// The place is durable, and a transaction is over.
     fn is_at(&mut self, header: &Header, place: Place) {
-        let number = self.lane.as_ref().map_or(0, Lane::number);
+        let number = self.task.as_ref().map_or(0, Task::number);
         self.shared.is_at(number, place.clone(), header.timestamp);
         self.place = place;
         self.is_done();
@@ -541,10 +543,10 @@ impl Applier<'_> {
 
     /// A transaction is over.
     fn is_done(&mut self) {
-        let worker = match &mut self.lane {
-            Some(lane) => {
-                lane.over = true;
-                lane.worker
+        let worker = match &mut self.task {
+            Some(task) => {
+                task.over = true;
+                task.worker
             }
             None => 0,
         };
@@ -573,10 +575,10 @@ impl Applier<'_> {
             return Ok(());
         }
         self.group.changed = true;
-        let (shared, crew) = (self.shared, self.lane.as_ref().map(|l| l.crew));
+        let (shared, jobs) = (self.shared, self.task.as_ref().map(|l| l.jobs));
         let at = &mut At {
-            is_to_end: &|| match crew {
-                Some(crew) => crew.has_ended(),
+            is_to_end: &|| match jobs {
+                Some(jobs) => jobs.has_ended(),
                 None => shared.queue.is_taking_stopped(),
             },
             session: &mut self.session,

@@ -1,4 +1,4 @@
-//! The leader of several workers: reads what has come, hands out each transaction, and puts its events on its tray as they come.
+//! The coordinator of several workers: reads what has come, hands out each transaction, and puts its events into its entry as they come.
 //! What goes beside what is in [`schedule`](super::schedule).
 //!
 //! What commits by itself (a change of definitions, a statement without a transaction around it) begins when all before it is done, and what is behind
@@ -18,7 +18,7 @@ use wire::binlog::query::Query;
 use wire::binlog::rows::Change;
 
 use super::begin::{is_reached, take_skip, wait_delay};
-use super::crew::{Crew, Job};
+use super::job_queue::{Job, JobQueue};
 use super::kinds::{begins_branch, ends_branch, incident, is_for_readers, is_of_the_file};
 use super::place::Place;
 use super::queue::{Queued, Taken};
@@ -55,10 +55,10 @@ enum Stage {
     },
 }
 
-/// The leader.
-pub(super) struct Leader<'s> {
+/// The coordinator.
+pub(super) struct Coordinator<'s> {
     shared: &'s Shared,
-    crew: &'s Crew,
+    jobs: &'s JobQueue,
     /// Behind all that was handed out.
     place: Place,
     schedule: Schedule,
@@ -69,12 +69,12 @@ pub(super) struct Leader<'s> {
 /// All come to an end: whoever has failed has said why.
 const ENDED: Stopped = Stopped::Asked;
 
-impl<'s> Leader<'s> {
+impl<'s> Coordinator<'s> {
     /// One that begins there.
-    pub fn new(shared: &'s Shared, crew: &'s Crew, place: Place) -> Leader<'s> {
-        Leader {
+    pub fn new(shared: &'s Shared, jobs: &'s JobQueue, place: Place) -> Coordinator<'s> {
+        Coordinator {
             shared,
-            crew,
+            jobs,
             place,
             schedule: Schedule::default(),
             format: None,
@@ -83,13 +83,13 @@ impl<'s> Leader<'s> {
     }
 
     /// Hands out what comes. `Ok`: another stream is wanted.
-    pub fn lead(&mut self) -> Result<(), Stopped> {
+    pub fn run(&mut self) -> Result<(), Stopped> {
         let outcome = self.lead_on();
         // What is not whole is taken back.
         self.abandon();
         if !matches!(outcome, Err(Stopped::Asked)) {
             // What came before is applied. Whoever wants it to end waits for no more than what has been begun.
-            self.crew.wait_idle();
+            self.jobs.wait_idle();
         }
         outcome
     }
@@ -101,7 +101,7 @@ impl<'s> Leader<'s> {
             }
             if self.shared.queue.is_empty() {
                 if let Stage::Handed { number, .. } = self.stage {
-                    self.crew.tell(number);
+                    self.jobs.tell(number);
                 }
                 self.shared.state().applier_state =
                     "Replica has read all relay log; waiting for more updates";
@@ -113,7 +113,7 @@ impl<'s> Leader<'s> {
                 }
                 Taken::Stop => return Err(Stopped::Asked),
                 Taken::GivenUp => return Ok(()),
-                Taken::Nudged if self.crew.has_ended() => return Err(ENDED),
+                Taken::Nudged if self.jobs.has_ended() => return Err(ENDED),
                 Taken::Nudged => {}
             }
         }
@@ -184,7 +184,7 @@ impl<'s> Leader<'s> {
 
     /// Another file of the source's binary log, or the same from another place on.
     fn another_file(&mut self, at: LogPlace) -> Result<(), Stopped> {
-        if !self.crew.wait_idle() {
+        if !self.jobs.wait_idle() {
             return Err(ENDED);
         }
         self.schedule.restart();
@@ -198,7 +198,7 @@ impl<'s> Leader<'s> {
         if !matches!(self.stage, Stage::Between) || !end.is_behind(&self.place.log) {
             return Ok(());
         }
-        if !self.crew.wait_idle() {
+        if !self.jobs.wait_idle() {
             return Err(ENDED);
         }
         self.place.log = end.clone();
@@ -287,12 +287,12 @@ impl<'s> Leader<'s> {
             self.stage = stage;
             return Ok(());
         };
-        if !self.crew.wait_free() {
+        if !self.jobs.wait_free() {
             return Err(ENDED);
         }
-        let slot = self.schedule.next(clock, self.crew.done());
+        let slot = self.schedule.next(clock, self.jobs.done());
         self.shared.state().in_flight += 1;
-        self.crew.hand(Job {
+        self.jobs.hand(Job {
             slot,
             base: self.place.clone(),
             format: self.format.clone(),
@@ -345,7 +345,7 @@ impl<'s> Leader<'s> {
     /// A statement within the transaction may commit by itself: what is before is done before, what is behind comes behind.
     fn make_room(&mut self) -> Result<(), Stopped> {
         if let Stage::Handed { number, .. } = self.stage {
-            if !self.crew.wait_done(number - 1) {
+            if !self.jobs.wait_done(number - 1) {
                 return Err(ENDED);
             }
             self.schedule.hold_behind();
@@ -356,7 +356,7 @@ impl<'s> Leader<'s> {
     /// The session of the worker who has this transaction makes a temporary table, which no other session can see.
     fn keep_to_one(&mut self) {
         if let Stage::Handed { number, .. } = self.stage {
-            self.crew.keep(number);
+            self.jobs.keep(number);
         }
     }
 
@@ -365,7 +365,7 @@ impl<'s> Leader<'s> {
             return Err(wire::ProtocolError::Malformed.into());
         };
         let end = event.end.clone();
-        if !self.crew.put(number, event, last) {
+        if !self.jobs.put(number, event, last) {
             return Err(ENDED);
         }
         if last {
@@ -384,7 +384,7 @@ impl<'s> Leader<'s> {
     /// The transaction whose events came does not go on: the source has ended within it, or another stream begins.
     fn abandon(&mut self) {
         if let Stage::Handed { number, .. } = self.stage {
-            self.crew.abandon(number);
+            self.jobs.abandon(number);
         }
         self.stage = Stage::Between;
     }

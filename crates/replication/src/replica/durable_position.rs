@@ -1,4 +1,4 @@
-//! The settler: waits until what the workers have committed is durable, and says then that it is applied. A worker goes on meanwhile: nobody is told of
+//! The thread that waits until what the workers have committed is durable, and says then that it is applied. A worker goes on meanwhile: nobody is told of
 //! his commits by him, and the sync of one is that of all before it.
 //!
 //! While nobody waits, it lets commits come together, so that they have one sync: statements that ask for the place wait, and a source that
@@ -43,21 +43,21 @@ struct Inner {
     waiting: Vec<Recorded>,
     /// No more will come.
     closed: bool,
-    /// The settler is gone: nobody waits for room any more.
+    /// The thread is gone: nobody waits for room any more.
     gone: bool,
 }
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Settler {
+pub(super) struct DurablePosition {
     inner: Mutex<Inner>,
-    /// For the settler.
+    /// For that thread.
     more: Condvar,
     /// For workers.
     room: Condvar,
 }
 
-impl Settler {
+impl DurablePosition {
     /// Takes over a commit. Each comes behind those before it: in its turn, or with all before it done.
     pub fn hand_over(&self, recorded: Recorded) {
         let mut s = self.inner.lock();
@@ -75,7 +75,7 @@ impl Settler {
     /// No more will come.
     pub fn close(&self) {
         self.inner.lock().closed = true;
-        if !base::mutant!("settler-closed-without-a-word") {
+        if !base::mutant!("durable-position-closed-without-a-word") {
             self.more.notify_all();
         }
     }
@@ -98,23 +98,23 @@ impl Settler {
             if batch.is_empty() {
                 return Ok(());
             }
-            if !base::mutant!("room-at-the-settler-without-a-word") {
+            if !base::mutant!("room-at-the-durable-position-without-a-word") {
                 self.room.notify_all();
             }
-            block_on(settle_all(shared, batch))?;
-            // It ends by itself: whoever closes the settler waits no longer than this.
+            block_on(advance(shared, batch))?;
+            // It ends by itself: whoever closes it waits no longer than this.
             block_on(let_come(shared));
         }
     }
 }
 
 /// Lets go who waits for room.
-struct Gone<'s>(&'s Settler);
+struct Gone<'s>(&'s DurablePosition);
 
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
         self.0.inner.lock().gone = true;
-        if !base::mutant!("settler-gone-without-a-word") {
+        if !base::mutant!("durable-position-gone-without-a-word") {
             self.0.room.notify_all();
         }
     }
@@ -132,7 +132,7 @@ async fn let_come(shared: &Shared) {
     rest(shared.instance.clock(), REST, wanted).await;
 }
 
-async fn settle_all(shared: &Shared, batch: Vec<Recorded>) -> Result<(), SqlError> {
+async fn advance(shared: &Shared, batch: Vec<Recorded>) -> Result<(), SqlError> {
     let engine = shared.instance.engine();
     let mut last: Option<(u64, Place, u32)> = None;
     // From the last on, whose sync is that of all.
@@ -175,21 +175,21 @@ mod tests {
     }
 
     #[test]
-    fn workers_and_the_settler_are_told_of_each_other() {
+    fn workers_and_the_durable_position_are_told_of_each_other() {
         const EACH: u64 = 3 * MOST as u64;
-        let (shared, settler) = (of_a_server(&server()), Arc::new(Settler::default()));
+        let (shared, durable) = (of_a_server(&server()), Arc::new(DurablePosition::default()));
         in_time(move || {
-            let settles = thread::spawn({
-                let (shared, settler) = (Arc::clone(&shared), Arc::clone(&settler));
-                move || perturbed(nth("a settler", 0), || settler.run(&shared))
+            let advances = thread::spawn({
+                let (shared, durable) = (Arc::clone(&shared), Arc::clone(&durable));
+                move || perturbed(nth("the durable position", 0), || durable.run(&shared))
             });
             let workers = [1, 2].map(|n| {
-                let (shared, settler) = (Arc::clone(&shared), Arc::clone(&settler));
+                let (shared, durable) = (Arc::clone(&shared), Arc::clone(&durable));
                 thread::spawn(move || {
                     let id = shared.instance.next_connection_id();
                     let mut s = Session::of_the_applier(&shared.instance, id);
                     for number in 1..=EACH {
-                        settler.hand_over(recorded(&mut s, 2 * number - n % 2));
+                        durable.hand_over(recorded(&mut s, 2 * number - n % 2));
                     }
                     block_on(s.close());
                 })
@@ -198,32 +198,32 @@ mod tests {
                 w.join().expect("no panic");
             }
             let all = || shared.state().applied_number == 2 * EACH;
-            until("what was handed over is settled", all);
+            until("what was handed over is durable", all);
             // Mostly long enough that it sleeps.
             thread::sleep(std::time::Duration::from_millis(20));
-            settler.close();
-            let ended = settles.join().expect("no panic");
+            durable.close();
+            let ended = advances.join().expect("no panic");
             assert_eq!(ended.map_err(|e| e.code), Ok(()));
         });
     }
 
-    /// The last commits of a settler that has fallen: nobody waits for room.
+    /// The last commits of a thread that has fallen: nobody waits for room.
     #[test]
-    fn nobody_waits_for_a_settler_that_is_gone() {
-        let (shared, settler) = (of_a_server(&server()), Arc::new(Settler::default()));
-        let gone = Gone(&settler);
+    fn nobody_waits_for_a_durable_position_that_is_gone() {
+        let (shared, durable) = (of_a_server(&server()), Arc::new(DurablePosition::default()));
+        let gone = Gone(&durable);
         let worker = {
-            let settler = Arc::clone(&settler);
+            let durable = Arc::clone(&durable);
             thread::spawn(move || {
                 let id = shared.instance.next_connection_id();
                 let mut s = Session::of_the_applier(&shared.instance, id);
                 for number in 1..=MOST as u64 + 1 {
-                    settler.hand_over(recorded(&mut s, number));
+                    durable.hand_over(recorded(&mut s, number));
                 }
                 block_on(s.close());
             })
         };
-        until("it is full", || settler.inner.lock().waiting.len() == MOST);
+        until("it is full", || durable.inner.lock().waiting.len() == MOST);
         // Mostly long enough that the next one sleeps.
         thread::sleep(std::time::Duration::from_millis(20));
         drop(gone);

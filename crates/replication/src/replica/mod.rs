@@ -28,7 +28,7 @@
 //! | `binlog_statement` | events of rows that a client has from a binary log |
 //! | `run` | the applier's thread: alone, or at the head of several |
 //! | `begin`, `kinds` | what is looked at before a transaction begins; what events and errors are |
-//! | `schedule`, `leader`, `crew`, `worker`, `lane` | several at once: what goes beside what, who hands out, what they share, who applies |
+//! | `schedule`, `coordinator`, `job_queue`, `worker`, `task` | several at once: what goes beside what, who hands out, what they share, who applies |
 //!
 //! What it never does: sync for itself, believe a length or a type that a source names, or change rows but through a session.
 
@@ -42,12 +42,12 @@ mod channel;
 mod compressed;
 mod control;
 mod convert;
-mod crew;
+mod coordinator;
 mod cut;
+mod durable_position;
 pub mod filter;
+mod job_queue;
 mod kinds;
-mod lane;
-mod leader;
 mod link;
 mod loads;
 mod mariadb;
@@ -63,12 +63,12 @@ mod report;
 mod row_events;
 mod run;
 mod schedule;
-mod settler;
 mod source;
 mod state;
 mod statement;
 mod stopped;
 mod store;
+mod task;
 mod thread;
 pub mod tls;
 mod until;

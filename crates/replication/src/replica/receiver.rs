@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use sql::Session;
-use sql::context::replica::{LogPlace, Passage, Receiving};
+use sql::context::replica::{LogPlace, Receiving, TransactionTimes};
 use types::SqlError;
 use types::gtid::{Gtid, GtidSet};
 use wire::binlog::control::{Heartbeat, Rotate, Transaction};
@@ -138,7 +138,7 @@ pub(super) async fn run(shared: &Shared) {
     s.receiving = Receiving::No;
     s.receiver_state = "";
     s.receiver_thread = None;
-    s.queueing = Passage::default();
+    s.queueing = TransactionTimes::default();
     s.receiver_runs = false;
     s.socket = None;
     drop(s);
@@ -470,7 +470,7 @@ impl Receiver<'_> {
         if let Some(gtid) = whole {
             let ended_us = self.shared.instance.wall_us();
             let mut s = self.shared.state();
-            s.queued = Passage {
+            s.queued = TransactionTimes {
                 ended_us,
                 ..std::mem::take(&mut s.queueing)
             };
@@ -494,7 +494,7 @@ impl Receiver<'_> {
         self.coming = t.gtid.filter(|_| !self.skipping);
         if let Some(gtid) = self.coming {
             let (original_us, immediate_us) = committed(&t);
-            self.shared.state().queueing = Passage {
+            self.shared.state().queueing = TransactionTimes {
                 name: gtid.to_string(),
                 original_us,
                 immediate_us,

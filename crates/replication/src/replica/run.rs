@@ -9,11 +9,11 @@ use types::SqlError;
 use types::error::codes;
 
 use super::applier::Applier;
-use super::crew::Crew;
+use super::coordinator::Coordinator;
+use super::durable_position::DurablePosition;
+use super::job_queue::JobQueue;
 use super::kinds::is_temporary;
-use super::leader::Leader;
 use super::place::Place;
-use super::settler::Settler;
 use super::state::Shared;
 use super::stopped::Stopped;
 use super::thread::{Thread, Which};
@@ -128,8 +128,8 @@ async fn alone(shared: &Shared, place: Place) -> Result<(Result<(), Stopped>, bo
     Ok(done)
 }
 
-/// Whatever becomes of the leader, the workers end, and the settler behind them.
-struct End<'c>(&'c Crew, &'c Settler);
+/// Whatever becomes of the coordinator, the workers end, and the durable position behind them.
+struct End<'c>(&'c JobQueue, &'c DurablePosition);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
@@ -145,30 +145,30 @@ fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), St
     let order = shared.instance.engine().begin_commit_order();
     let limit = shared.variable("replica_pending_jobs_size_max");
     let processors = thread::available_parallelism().map_or(1, NonZero::get);
-    let crew = Crew::new(workers, processors, limit);
-    let settler = Settler::default();
+    let jobs = JobQueue::new(workers, processors, limit);
+    let durable = DurablePosition::default();
     let outcome = thread::scope(|scope| {
-        let _end = End(&crew, &settler);
-        let settle = || match catch_unwind(AssertUnwindSafe(|| settler.run(shared))) {
+        let _end = End(&jobs, &durable);
+        let advance = || match catch_unwind(AssertUnwindSafe(|| durable.run(shared))) {
             Ok(Ok(())) => {}
-            Ok(Err(e)) => worker::unsettled(shared, &crew, e),
-            Err(_) => worker::fell(shared, &crew),
+            Ok(Err(e)) => worker::not_durable(shared, &jobs, e),
+            Err(_) => worker::fell(shared, &jobs),
         };
-        let name = "replica-settler".to_owned();
+        let name = "replica-durable".to_owned();
         let spawned = thread::Builder::new()
             .name(name)
-            .spawn_scoped(scope, settle);
+            .spawn_scoped(scope, advance);
         if spawned.is_err() {
             return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES).into());
         }
         let mut threads = Vec::with_capacity(workers);
         let mut all_there = true;
         for i in 0..workers {
-            let (crew, settler, order) = (&crew, &settler, &order);
+            let (jobs, durable, order) = (&jobs, &durable, &order);
             let work = move || {
-                let whole = AssertUnwindSafe(|| worker::run(shared, (crew, settler, order), i));
+                let whole = AssertUnwindSafe(|| worker::run(shared, (jobs, durable, order), i));
                 if catch_unwind(whole).is_err() {
-                    worker::fell(shared, crew);
+                    worker::fell(shared, jobs);
                 }
             };
             let name = format!("replica-worker-{}", i + 1);
@@ -179,19 +179,19 @@ fn with_workers(shared: &Shared, place: Place, workers: usize) -> (Result<(), St
             }
         }
         let outcome = match all_there {
-            true => Leader::new(shared, &crew, place).lead(),
+            true => Coordinator::new(shared, &jobs, place).run(),
             false => Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES).into()),
         };
         // Who has a transaction finishes it, and what they have committed becomes durable.
-        crew.close();
+        jobs.close();
         for thread in threads {
             // A worker catches his own fall.
             let _ended = thread.join();
         }
         outcome
     });
-    let applied = crew.done() > 0;
-    match crew.failure() {
+    let applied = jobs.done() > 0;
+    match jobs.failure() {
         Some(why) => (Err(why), applied),
         None => (outcome, applied),
     }

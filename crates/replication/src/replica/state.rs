@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use base::Event;
 use base::lock::{Mutex, MutexGuard};
 use sql::Instance;
-use sql::context::replica::{Failure, LogPlace, Passage, Receiving, WorkerFacts};
+use sql::context::replica::{Failure, LogPlace, Receiving, TransactionTimes, WorkerFacts};
 use types::SqlError;
 use types::error::codes;
 use types::gtid::GtidSet;
@@ -59,11 +59,11 @@ pub(super) struct State {
     pub delayed_until: Option<u64>,
     /// Who applies transactions, or did last.
     pub workers: Vec<WorkerFacts>,
-    /// There are several, and a leader.
+    /// There are several, and a coordinator.
     pub coordinated: bool,
     /// Transactions that were handed out and are not applied.
     pub in_flight: u64,
-    /// The number, since the leader began, of the last one that is durable: `place` is that behind it.
+    /// The number, since the coordinator began, of the last one that is durable: `place` is that behind it.
     pub applied_number: u64,
     /// The number of the last one whose commit is in the log.
     pub recorded_number: u64,
@@ -71,8 +71,8 @@ pub(super) struct State {
     pub receiver_thread: Option<u64>,
     pub applier_thread: Option<u64>,
     /// The transaction that has come last, and the one that is coming.
-    pub queued: Passage,
-    pub queueing: Passage,
+    pub queued: TransactionTimes,
+    pub queueing: TransactionTimes,
     /// Transactions that were tried again.
     pub retries: u64,
     /// Of the source, once it is known.
@@ -136,13 +136,13 @@ impl State {
         for w in &mut self.workers {
             w.runs = false;
             w.thread = None;
-            w.applying = Passage::default();
+            w.applying = TransactionTimes::default();
         }
         self.in_flight = 0;
     }
 
     /// A worker applies this transaction.
-    pub fn begins(&mut self, worker: usize, what: Passage) {
+    pub fn begins(&mut self, worker: usize, what: TransactionTimes) {
         if let Some(w) = self.workers.get_mut(worker) {
             w.applying = what;
         }
@@ -151,7 +151,7 @@ impl State {
     /// A worker has applied its transaction.
     pub fn ends(&mut self, worker: usize, ended_us: i64) {
         if let Some(w) = self.workers.get_mut(worker) {
-            w.applied = Passage {
+            w.applied = TransactionTimes {
                 ended_us,
                 ..std::mem::take(&mut w.applying)
             };

@@ -14,69 +14,69 @@ use types::SqlError;
 use types::error::codes;
 
 use super::applier::Applier;
-use super::crew::{Crew, Job, Next};
+use super::durable_position::DurablePosition;
+use super::job_queue::{Job, JobQueue, Next};
 use super::kinds::is_temporary;
-use super::lane::Lane;
 use super::place::Place;
-use super::settler::Settler;
 use super::state::Shared;
 use super::stopped::Stopped;
+use super::task::Task;
 
 /// A worker's thread.
 pub(super) fn run(
     shared: &Shared,
-    (crew, settler, order): (&Crew, &Settler, &CommitOrder),
+    (jobs, durable, order): (&JobQueue, &DurablePosition, &CommitOrder),
     worker: usize,
 ) {
-    let mut work = pin!(run_to_end(shared, (crew, settler, order), worker));
+    let mut work = pin!(run_to_end(shared, (jobs, durable, order), worker));
     let ended = block_on(poll_fn(|cx| {
-        crew.waits(worker, false);
+        jobs.waits(worker, false);
         let polled = work.as_mut().poll(cx);
         if polled.is_pending() {
-            crew.waits(worker, true);
+            jobs.waits(worker, true);
         }
         polled
     }));
     if let Err(why) = ended {
-        stop_all(shared, crew, why);
+        stop_all(shared, jobs, why);
     }
 }
 
 /// A worker's thread has ended by a fault of its own.
-pub(super) fn fell(shared: &Shared, crew: &Crew) {
+pub(super) fn fell(shared: &Shared, jobs: &JobQueue) {
     let text = "Fatal error: the thread ended by a fault of its own; the server's log has more";
     let e = SqlError::new(codes::ER_REPLICA_FATAL_ERROR, text);
-    stop_all(shared, crew, Stopped::GivenUp(e));
+    stop_all(shared, jobs, Stopped::GivenUp(e));
 }
 
 /// What was committed cannot be made durable.
-pub(super) fn unsettled(shared: &Shared, crew: &Crew, e: SqlError) {
-    stop_all(shared, crew, Stopped::GivenUp(e));
+pub(super) fn not_durable(shared: &Shared, jobs: &JobQueue, e: SqlError) {
+    stop_all(shared, jobs, Stopped::GivenUp(e));
 }
 
-fn stop_all(shared: &Shared, crew: &Crew, why: Stopped) {
-    crew.fail(why);
+fn stop_all(shared: &Shared, jobs: &JobQueue, why: Stopped) {
+    jobs.fail(why);
     shared.queue.nudge();
 }
 
 async fn run_to_end(
     shared: &Shared,
-    (crew, settler, order): (&Crew, &Settler, &CommitOrder),
+    (jobs, durable, order): (&JobQueue, &DurablePosition, &CommitOrder),
     worker: usize,
 ) -> Result<(), Stopped> {
-    let lane = Lane {
-        crew,
-        settler,
+    let task = Task {
+        jobs,
+        durable,
         order,
         worker,
         job: None,
         recorded: false,
-        settling: false,
+        awaits_sync: false,
         over: false,
     };
-    let mut applier = Applier::new(shared, Place::start(), Some(lane))?;
-    crew.interrupt_with(worker, applier.session().interrupt());
-    let outcome = work(shared, crew, worker, &mut applier).await;
+    let mut applier = Applier::new(shared, Place::start(), Some(task))?;
+    jobs.interrupt_with(worker, applier.session().interrupt());
+    let outcome = work(shared, jobs, worker, &mut applier).await;
     let undone = applier.end().await;
     outcome?;
     Ok(undone?)
@@ -84,15 +84,15 @@ async fn run_to_end(
 
 async fn work(
     shared: &Shared,
-    crew: &Crew,
+    jobs: &JobQueue,
     worker: usize,
     applier: &mut Applier<'_>,
 ) -> Result<(), Stopped> {
-    while let Some(job) = crew.take_job(worker) {
-        if !apply(shared, crew, worker, applier, &job).await? {
+    while let Some(job) = jobs.take_job(worker) {
+        if !apply(shared, jobs, worker, applier, &job).await? {
             break;
         }
-        crew.clear(worker);
+        jobs.clear(worker);
         let mut s = shared.state();
         s.in_flight = s.in_flight.saturating_sub(1);
     }
@@ -102,7 +102,7 @@ async fn work(
 /// Applies a transaction; false: all come to an end.
 async fn apply(
     shared: &Shared,
-    crew: &Crew,
+    jobs: &JobQueue,
     worker: usize,
     applier: &mut Applier<'_>,
     job: &Arc<Job>,
@@ -111,14 +111,14 @@ async fn apply(
     let mut after = job.slot.after;
     let mut tries = 0;
     loop {
-        if !crew.wait_for(worker, after) {
+        if !jobs.wait_for(worker, after) {
             return Ok(false);
         }
         // All before it is done: what goes wrong now is so.
-        let first = crew.done() + 1 >= number;
+        let first = jobs.done() + 1 >= number;
         applier.begin_job(job);
         let mut at = LogPlace::default();
-        let e = match apply_events(crew, worker, applier, &mut at).await {
+        let e = match apply_events(jobs, worker, applier, &mut at).await {
             Ok(done) => {
                 if done && !applier.is_settling() {
                     shared.acknowledge(&at).await?;
@@ -129,14 +129,14 @@ async fn apply(
             Err(other) => return Err(other),
         };
         applier.undo().await?;
-        if crew.has_ended() {
+        if jobs.has_ended() {
             return Ok(false);
         }
         if shared.is_cut_off(&e) {
             return Err(Stopped::Asked);
         }
         if first && applier.is_known().await {
-            if !crew.rewind(worker) {
+            if !jobs.rewind(worker) {
                 return Err(Stopped::Known);
             }
             after = number - 1;
@@ -147,7 +147,7 @@ async fn apply(
             if first && shared.queue.is_taking_stopped() {
                 return Err(Stopped::Asked);
             }
-            if job.alone || !crew.rewind(worker) {
+            if job.alone || !jobs.rewind(worker) {
                 // All is asked for again from where it stands: then nothing is before it.
                 return Err(Stopped::Failed(match temporary {
                     true => e,
@@ -183,13 +183,13 @@ async fn apply(
 
 /// Applies the events of a transaction; false: all come to an end. `at`: behind the one that is applied.
 async fn apply_events(
-    crew: &Crew,
+    jobs: &JobQueue,
     worker: usize,
     applier: &mut Applier<'_>,
     at: &mut LogPlace,
 ) -> Result<bool, Stopped> {
     loop {
-        match crew.next(worker) {
+        match jobs.next(worker) {
             Next::Event(event) => {
                 at.clone_from(&event.end);
                 applier

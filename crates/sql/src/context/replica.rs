@@ -160,7 +160,7 @@ impl LogPlace {
 
 /// A transaction of the source on its way: through the receiver, or through one who applies it. Times are in microseconds since 1970; 0: not known, or not yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Passage {
+pub struct TransactionTimes {
     /// What it is called; empty: there is none.
     pub name: String,
     /// When it was committed where it comes from.
@@ -181,9 +181,9 @@ pub struct WorkerFacts {
     /// What went wrong.
     pub failure: Failure,
     /// The transaction that it has applied last.
-    pub applied: Passage,
+    pub applied: TransactionTimes,
     /// The one that it applies.
-    pub applying: Passage,
+    pub applying: TransactionTimes,
     /// Its number in the list of connections, while it runs.
     pub thread: Option<u64>,
 }
@@ -255,9 +255,9 @@ pub struct ReplicaFacts {
     /// There are several: the applier itself only hands transactions out.
     pub coordinated: bool,
     /// The transaction that has come last, as a whole.
-    pub queued: Passage,
+    pub queued: TransactionTimes,
     /// The one that is coming.
-    pub queueing: Passage,
+    pub queueing: TransactionTimes,
     /// Transactions that were tried again, as others were in their way.
     pub retries: u64,
     /// Heartbeats that have come, and when the last did.

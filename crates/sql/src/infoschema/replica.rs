@@ -4,7 +4,7 @@
 use types::Value;
 
 use super::spec::{Spec, View, int, moment, text, uint};
-use crate::context::replica::{Failure, FilterFacts, Passage, Receiving, ReplicaFacts};
+use crate::context::replica::{Failure, FilterFacts, Receiving, ReplicaFacts, TransactionTimes};
 use types::temporal::Zone;
 
 /// A row for each channel, made of its facts.
@@ -44,7 +44,7 @@ fn exactly(us: i64, zone: Zone) -> Value {
 }
 
 /// A transaction that is passing, or has passed.
-fn passage(p: &Passage, has_passed: bool, zone: Zone) -> Vec<Value> {
+fn transaction_times(p: &TransactionTimes, has_passed: bool, zone: Zone) -> Vec<Value> {
     let mut row = vec![
         text(&p.name),
         exactly(p.original_us, zone),
@@ -114,8 +114,8 @@ fn connection_status(v: &View<'_>) -> Vec<Vec<Value>> {
             text(&f.retrieved_gtids),
         ];
         row.extend(failure(&f.receiver_failure, zone));
-        row.extend(passage(&f.queued, true, zone));
-        row.extend(passage(&f.queueing, false, zone));
+        row.extend(transaction_times(&f.queued, true, zone));
+        row.extend(transaction_times(&f.queueing, false, zone));
         row
     })
 }
@@ -170,8 +170,8 @@ fn applier_status_by_worker(v: &View<'_>) -> Vec<Vec<Value>> {
         .map(|(channel, w, id)| {
             let mut row = vec![text(channel), uint(id), thread(w.thread), on(w.runs)];
             row.extend(failure(&w.failure, zone));
-            row.extend(passage(&w.applied, true, zone));
-            row.extend(passage(&w.applying, false, zone));
+            row.extend(transaction_times(&w.applied, true, zone));
+            row.extend(transaction_times(&w.applying, false, zone));
             row
         })
         .collect()

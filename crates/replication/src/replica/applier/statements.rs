@@ -76,7 +76,7 @@ impl Applier<'_> {
     /// done what came.
     pub(super) fn passes_over(&self, e: &SqlError) -> bool {
         if e.code == codes::ER_QUERY_INTERRUPTED
-            || self.lane.as_ref().is_some_and(|l| !l.is_first())
+            || self.task.as_ref().is_some_and(|l| !l.is_first())
         {
             return false;
         }
@@ -302,7 +302,7 @@ impl Applier<'_> {
         if self.session.in_transaction() && !locked {
             self.session.rollback_applied().await?;
         }
-        if self.lane.as_ref().is_some_and(|l| !l.wait_first()) {
+        if self.task.as_ref().is_some_and(|l| !l.wait_first()) {
             return Err(Stopped::Asked);
         }
         if self.session.in_transaction() {

@@ -1,14 +1,14 @@
 //! The transaction that is applied, as others see it.
 
-use sql::context::replica::Passage;
+use sql::context::replica::TransactionTimes;
 
 use super::Applier;
 
 impl Applier<'_> {
     /// The transaction as others see it.
-    pub(super) fn passage(&self) -> Passage {
+    pub(super) fn transaction_times(&self) -> TransactionTimes {
         let (original_us, immediate_us) = self.group.committed;
-        Passage {
+        TransactionTimes {
             name: self.name(),
             original_us,
             immediate_us,

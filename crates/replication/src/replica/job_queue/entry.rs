@@ -1,4 +1,4 @@
-//! What stands between leader and workers: a tray for each transaction, a seat for each worker.
+//! What stands between coordinator and workers: an entry for each transaction, a state for each worker.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Job {
 }
 
 /// A transaction that was handed out.
-pub struct Tray {
+pub struct Entry {
     pub job: Arc<Job>,
     pub events: VecDeque<Arc<Queued>>,
     /// How many of them its worker has read.
@@ -37,7 +37,7 @@ pub struct Tray {
     pub abandoned: bool,
     /// It has too many events to be tried again: those that were read are gone.
     pub streamed: bool,
-    /// The leader waits for more of it: a worker may begin with what there is.
+    /// The coordinator waits for more of it: a worker may begin with what there is.
     pub told: bool,
     /// Who applies it.
     pub worker: Option<usize>,
@@ -45,10 +45,10 @@ pub struct Tray {
     pub cleared: bool,
 }
 
-impl Tray {
+impl Entry {
     /// An empty one.
-    pub fn new(job: Job) -> Tray {
-        Tray {
+    pub fn new(job: Job) -> Entry {
+        Entry {
             job: Arc::new(job),
             events: VecDeque::new(),
             read: 0,
@@ -70,10 +70,10 @@ impl Tray {
 /// What a worker is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Activity {
-    /// He sleeps until there is something to apply, and nobody has rung for him.
+    /// He sleeps until there is something to apply, and nobody has woken him.
     #[default]
     Idle,
-    /// He applies something, or he was rung for.
+    /// He applies something, or he was woken.
     Active,
     /// He has something, and waits for others or for the disk.
     Waits,
@@ -81,7 +81,7 @@ pub enum Activity {
 
 /// A worker.
 #[derive(Default)]
-pub struct Seat {
+pub struct WorkerState {
     /// The number of what he applies.
     pub has: Option<u64>,
     pub activity: Activity,

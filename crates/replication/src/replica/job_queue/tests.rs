@@ -1,4 +1,4 @@
-//! Leader and workers, without anything that is applied.
+//! Coordinator and workers, without anything that is applied.
 
 use super::*;
 use crate::in_time::in_time;
@@ -32,22 +32,22 @@ fn job(number: u64) -> Job {
     }
 }
 
-fn hand_whole(crew: &Crew, numbers: impl IntoIterator<Item = u64>) {
+fn hand_whole(jobs: &JobQueue, numbers: impl IntoIterator<Item = u64>) {
     for number in numbers {
-        crew.hand(job(number));
-        assert!(crew.put(number, event(), true));
+        jobs.hand(job(number));
+        assert!(jobs.put(number, event(), true));
     }
 }
 
 /// A worker who does nothing with what he takes: the numbers, in his order.
-fn all_of(crew: &Crew, worker: usize) -> Vec<u64> {
+fn all_of(jobs: &JobQueue, worker: usize) -> Vec<u64> {
     let mut taken = Vec::new();
-    while let Some(job) = crew.take_job(worker) {
+    while let Some(job) = jobs.take_job(worker) {
         let number = job.slot.number;
-        assert!(crew.wait_for(worker, number - 1));
-        while let Next::Event(_) = crew.next(worker) {}
-        crew.passed(number);
-        crew.clear(worker);
+        assert!(jobs.wait_for(worker, number - 1));
+        while let Next::Event(_) = jobs.next(worker) {}
+        jobs.passed(number);
+        jobs.clear(worker);
         taken.push(number);
     }
     taken
@@ -56,25 +56,25 @@ fn all_of(crew: &Crew, worker: usize) -> Vec<u64> {
 #[test]
 fn each_transaction_has_one_worker_and_they_are_taken_in_order() {
     for processors in [1, 2, 8] {
-        let crew = Crew::new(4, processors, 1 << 20);
+        let jobs = JobQueue::new(4, processors, 1 << 20);
         let taken = thread::scope(|scope| {
             let workers: Vec<_> = (0..4)
                 .map(|w| {
                     scope.spawn({
-                        let crew = &crew;
-                        move || all_of(crew, w)
+                        let jobs = &jobs;
+                        move || all_of(jobs, w)
                     })
                 })
                 .collect();
             for number in 1..=2000 {
-                assert!(crew.wait_free());
-                hand_whole(&crew, [number]);
+                assert!(jobs.wait_free());
+                hand_whole(&jobs, [number]);
                 if number % 700 == 0 {
-                    assert!(crew.wait_done(number) && crew.wait_idle());
+                    assert!(jobs.wait_done(number) && jobs.wait_idle());
                 }
             }
-            assert!(crew.wait_idle());
-            crew.close();
+            assert!(jobs.wait_idle());
+            jobs.close();
             let taken = workers.into_iter().map(|w| w.join());
             taken.collect::<Result<Vec<_>, _>>()
         });
@@ -83,87 +83,87 @@ fn each_transaction_has_one_worker_and_they_are_taken_in_order() {
         let mut all: Vec<u64> = taken.into_iter().flatten().collect();
         all.sort_unstable();
         assert_eq!(all, (1..=2000).collect::<Vec<_>>());
-        assert_eq!((crew.done(), crew.lock().bytes), (2000, 0));
+        assert_eq!((jobs.done(), jobs.lock().bytes), (2000, 0));
     }
 }
 
 #[test]
 fn no_more_compute_than_there_are_processors() {
-    let crew = Crew::new(3, 1, 1 << 20);
-    hand_whole(&crew, 1..=3);
-    let first = crew.take_job(0).map(|j| j.slot.number);
+    let jobs = JobQueue::new(3, 1, 1 << 20);
+    hand_whole(&jobs, 1..=3);
+    let first = jobs.take_job(0).map(|j| j.slot.number);
     assert_eq!(first, Some(1));
     let (say, hear) = channel();
     thread::scope(|scope| {
-        let crew = &crew;
+        let jobs = &jobs;
         scope.spawn(move || {
-            let number = crew.take_job(1).map(|j| j.slot.number);
+            let number = jobs.take_job(1).map(|j| j.slot.number);
             let _ = say.send(number);
         });
-        while crew.lock().seats[1].activity != Activity::Idle {
+        while jobs.lock().workers[1].activity != Activity::Idle {
             thread::yield_now();
         }
         // It sleeps by then, mostly.
         thread::sleep(Duration::from_millis(20));
         assert!(hear.try_recv().is_err(), "there is one processor");
         // The first waits for something: it is the next one's.
-        crew.waits(0, true);
+        jobs.waits(0, true);
         let heard = hear.recv_timeout(Duration::from_secs(30));
         // It is to end, whatever has come.
-        crew.close();
+        jobs.close();
         assert_eq!(heard, Ok(Some(2)));
     });
-    crew.waits(0, false);
+    jobs.waits(0, false);
     // More than there are to be; who has finished takes nothing until there is room.
-    assert_eq!(crew.lock().active, 2);
+    assert_eq!(jobs.lock().active, 2);
 }
 
 #[test]
 fn what_nobody_has_taken_is_left_when_all_end() {
-    let crew = Crew::new(2, 2, 1 << 20);
-    hand_whole(&crew, 1..=2);
-    assert!(crew.take_job(0).is_some());
-    crew.close();
-    assert!(crew.take_job(1).is_none());
-    assert!(matches!(crew.next(0), Next::Event(_)));
-    assert!(matches!(crew.next(0), Next::End));
-    crew.passed(1);
-    crew.clear(0);
-    assert!(crew.take_job(0).is_none());
-    assert_eq!(crew.done(), 1);
+    let jobs = JobQueue::new(2, 2, 1 << 20);
+    hand_whole(&jobs, 1..=2);
+    assert!(jobs.take_job(0).is_some());
+    jobs.close();
+    assert!(jobs.take_job(1).is_none());
+    assert!(matches!(jobs.next(0), Next::Event(_)));
+    assert!(matches!(jobs.next(0), Next::End));
+    jobs.passed(1);
+    jobs.clear(0);
+    assert!(jobs.take_job(0).is_none());
+    assert_eq!(jobs.done(), 1);
 }
 
 #[test]
 fn one_who_has_what_no_other_sees_takes_all_behind_it() {
     for taken_before in [false, true] {
-        let crew = Crew::new(2, 2, 1 << 20);
-        hand_whole(&crew, [1]);
-        crew.hand(job(2));
+        let jobs = JobQueue::new(2, 2, 1 << 20);
+        hand_whole(&jobs, [1]);
+        jobs.hand(job(2));
         if !taken_before {
-            crew.keep(2);
+            jobs.keep(2);
         }
-        assert!(crew.put(2, event(), !taken_before));
-        assert!(crew.take_job(0).is_some());
+        assert!(jobs.put(2, event(), !taken_before));
+        assert!(jobs.take_job(0).is_some());
         if taken_before {
-            crew.tell(2);
+            jobs.tell(2);
         }
-        assert_eq!(crew.take_job(1).map(|j| j.slot.number), Some(2));
+        assert_eq!(jobs.take_job(1).map(|j| j.slot.number), Some(2));
         if taken_before {
-            crew.keep(2);
-            assert!(crew.put(2, event(), true));
+            jobs.keep(2);
+            assert!(jobs.put(2, event(), true));
         }
-        hand_whole(&crew, 3..=4);
-        crew.passed(1);
-        crew.clear(0);
-        crew.passed(2);
-        crew.clear(1);
+        hand_whole(&jobs, 3..=4);
+        jobs.passed(1);
+        jobs.clear(0);
+        jobs.passed(2);
+        jobs.clear(1);
         let others = thread::scope(|scope| {
-            let other = scope.spawn(|| all_of(&crew, 0));
-            assert_eq!(crew.take_job(1).map(|j| j.slot.number), Some(3));
-            crew.clear(1);
-            assert_eq!(crew.take_job(1).map(|j| j.slot.number), Some(4));
-            crew.clear(1);
-            crew.close();
+            let other = scope.spawn(|| all_of(&jobs, 0));
+            assert_eq!(jobs.take_job(1).map(|j| j.slot.number), Some(3));
+            jobs.clear(1);
+            assert_eq!(jobs.take_job(1).map(|j| j.slot.number), Some(4));
+            jobs.clear(1);
+            jobs.close();
             other.join()
         });
         assert_eq!(others.unwrap_or(vec![0]), [0u64; 0]);
@@ -172,66 +172,66 @@ fn one_who_has_what_no_other_sees_takes_all_behind_it() {
 
 #[test]
 fn a_transaction_is_tried_again_unless_it_is_too_large_to_be_kept() {
-    let crew = Crew::new(1, 1, 300);
-    crew.hand(job(1));
-    assert!(crew.put(1, event(), false));
-    crew.tell(1);
-    assert!(crew.take_job(0).is_some());
-    assert!(matches!(crew.next(0), Next::Event(_)));
-    assert!(crew.rewind(0));
-    assert!(matches!(crew.next(0), Next::Event(_)));
+    let jobs = JobQueue::new(1, 1, 300);
+    jobs.hand(job(1));
+    assert!(jobs.put(1, event(), false));
+    jobs.tell(1);
+    assert!(jobs.take_job(0).is_some());
+    assert!(matches!(jobs.next(0), Next::Event(_)));
+    assert!(jobs.rewind(0));
+    assert!(matches!(jobs.next(0), Next::Event(_)));
     // No room for the second one besides: what was read goes, as nothing is before it.
-    assert!(crew.put(1, event(), true));
-    assert!(!crew.rewind(0));
-    assert!(matches!(crew.next(0), Next::Event(_)));
-    assert!(matches!(crew.next(0), Next::End));
-    crew.abandon(1);
-    assert!(matches!(crew.next(0), Next::Abandoned));
-    crew.clear(0);
-    assert_eq!(crew.lock().bytes, 0);
+    assert!(jobs.put(1, event(), true));
+    assert!(!jobs.rewind(0));
+    assert!(matches!(jobs.next(0), Next::Event(_)));
+    assert!(matches!(jobs.next(0), Next::End));
+    jobs.abandon(1);
+    assert!(matches!(jobs.next(0), Next::Abandoned));
+    jobs.clear(0);
+    assert_eq!(jobs.lock().bytes, 0);
 }
 
 /// A worker who waits for something now and then, and tries some transactions twice.
-fn works(crew: &Crew, worker: usize, rng: &mut SplitMix64) -> Option<()> {
-    while let Some(job) = crew.take_job(worker) {
+fn works(jobs: &JobQueue, worker: usize, rng: &mut SplitMix64) -> Option<()> {
+    while let Some(job) = jobs.take_job(worker) {
         let number = job.slot.number;
         let mut after = job.slot.after;
         let mut again = rng.below(4) == 0;
         loop {
-            crew.wait_for(worker, after).then_some(())?;
+            jobs.wait_for(worker, after).then_some(())?;
             loop {
-                match crew.next(worker) {
+                match jobs.next(worker) {
                     Next::Event(_) if rng.below(4) == 0 => {
-                        crew.waits(worker, true);
+                        jobs.waits(worker, true);
                         thread::yield_now();
-                        crew.waits(worker, false);
+                        jobs.waits(worker, false);
                     }
                     Next::Event(_) => {}
                     Next::End | Next::Abandoned => break,
                     Next::Ended => return None,
                 }
             }
-            if !std::mem::take(&mut again) || !crew.rewind(worker) {
+            if !std::mem::take(&mut again) || !jobs.rewind(worker) {
                 break;
             }
             after = number - 1;
         }
-        crew.wait_for(worker, number - 1).then_some(())?;
-        crew.passed(number);
-        crew.clear(worker);
+        jobs.wait_for(worker, number - 1).then_some(())?;
+        jobs.passed(number);
+        jobs.clear(worker);
     }
     Some(())
 }
 
 /// Hands out transactions in parts; there is room for two events.
-fn leads(crew: &Crew, most: u64, rng: &mut SplitMix64) -> Option<()> {
+fn leads(jobs: &JobQueue, most: u64, rng: &mut SplitMix64) -> Option<()> {
     for number in 1..=most {
-        crew.wait_free().then_some(())?;
+        jobs.wait_free().then_some(())?;
         let after = match rng.below(2) {
             0 => 0,
             _ => number - 1,
         };
-        crew.hand(Job {
+        jobs.hand(Job {
             slot: Slot { number, after },
             ..job(number)
         });
@@ -239,21 +239,21 @@ fn leads(crew: &Crew, most: u64, rng: &mut SplitMix64) -> Option<()> {
         for n in 1..=events {
             let last = n == events;
             if last && rng.below(8) == 0 {
-                crew.abandon(number);
+                jobs.abandon(number);
                 break;
             }
-            crew.put(number, event(), last).then_some(())?;
+            jobs.put(number, event(), last).then_some(())?;
             if !last && rng.below(3) == 0 {
-                crew.tell(number);
+                jobs.tell(number);
             }
         }
         match rng.below(16) {
-            0 => crew.wait_done(number).then_some(())?,
-            1 => crew.wait_idle().then_some(())?,
+            0 => jobs.wait_done(number).then_some(())?,
+            1 => jobs.wait_idle().then_some(())?,
             _ => {}
         }
     }
-    crew.wait_idle().then_some(())
+    jobs.wait_idle().then_some(())
 }
 
 #[test]
@@ -261,52 +261,52 @@ fn nobody_sleeps_on_wherever_they_are_held_up() {
     const MOST: u64 = 150;
     for round in 0..6u64 {
         in_time(move || {
-            let crew = Crew::new(4, 1 + round as usize % 3, 600);
-            let seed = |who: usize| nth("a crew", round * 8 + who as u64);
+            let jobs = JobQueue::new(4, 1 + round as usize % 3, 600);
+            let seed = |who: usize| nth("a jobs", round * 8 + who as u64);
             thread::scope(|scope| {
                 for w in 0..4 {
-                    let crew = &crew;
+                    let jobs = &jobs;
                     scope.spawn(move || {
                         let mut rng = SplitMix64::new(seed(w));
-                        perturbed(seed(w), || works(crew, w, &mut rng))
+                        perturbed(seed(w), || works(jobs, w, &mut rng))
                     });
                 }
                 let mut rng = SplitMix64::new(seed(5));
-                let led = perturbed(seed(5), || leads(&crew, MOST, &mut rng));
+                let led = perturbed(seed(5), || leads(&jobs, MOST, &mut rng));
                 assert_eq!(led, Some(()));
-                crew.close();
+                jobs.close();
             });
-            assert_eq!((crew.done(), crew.lock().bytes), (MOST, 0));
+            assert_eq!((jobs.done(), jobs.lock().bytes), (MOST, 0));
         });
     }
 }
 
-/// Those who wait for events, for their turn, for something to do, and the leader.
+/// Those who wait for events, for their turn, for something to do, and the coordinator.
 #[test]
 fn when_all_end_all_come_back() {
     in_time(|| {
-        let crew = Crew::new(4, 4, 1 << 20);
-        hand_whole(&crew, [1]);
-        crew.hand(job(2));
-        assert!(crew.put(2, event(), false));
-        assert!(crew.take_job(0).is_some());
-        crew.tell(2);
-        assert!(crew.take_job(1).is_some());
+        let jobs = JobQueue::new(4, 4, 1 << 20);
+        hand_whole(&jobs, [1]);
+        jobs.hand(job(2));
+        assert!(jobs.put(2, event(), false));
+        assert!(jobs.take_job(0).is_some());
+        jobs.tell(2);
+        assert!(jobs.take_job(1).is_some());
         thread::scope(|scope| {
-            let crew = &crew;
+            let jobs = &jobs;
             let waits = [
                 scope.spawn(|| {
-                    while let Next::Event(_) = crew.next(1) {}
+                    while let Next::Event(_) = jobs.next(1) {}
                     true
                 }),
-                scope.spawn(|| !crew.wait_for(0, 5)),
-                scope.spawn(|| crew.take_job(2).is_none()),
-                scope.spawn(|| crew.take_job(3).is_none()),
-                scope.spawn(|| !crew.wait_done(1)),
+                scope.spawn(|| !jobs.wait_for(0, 5)),
+                scope.spawn(|| jobs.take_job(2).is_none()),
+                scope.spawn(|| jobs.take_job(3).is_none()),
+                scope.spawn(|| !jobs.wait_done(1)),
             ];
             // Long enough that they sleep, mostly.
             thread::sleep(Duration::from_millis(20));
-            crew.end();
+            jobs.end();
             for waiting in waits {
                 assert!(waiting.join().expect("no panic"));
             }
