@@ -9,7 +9,7 @@ use types::datatype::{DataType, Labels};
 use types::decimal::Decimal;
 use types::decimal::arith::Rounding;
 use types::temporal::{Date, DateTime, Time};
-use types::{Value, ValueRef};
+use types::{CollationId, Value, ValueRef};
 
 use super::ty::{ExprType, Shape};
 
@@ -153,8 +153,16 @@ impl Val<'_> {
     }
 
     /// As a value for a column of that type. To a column of numbers a hexadecimal or bit literal is a number (of more than
-    /// eight bytes, one that none can hold), and a quotient has all its digits.
+    /// eight bytes, one that none can hold), and a quotient has all its digits. To a JSON column only a document has the collation of documents.
     pub fn as_assigned_ref(&self, ty: &ExprType, column: &DataType) -> ValueRef<'_> {
+        if *column == DataType::Json && ty.shape != Shape::Json {
+            return match self.as_value_ref(ty) {
+                ValueRef::Str(b, CollationId::UTF8MB4_BIN) => {
+                    ValueRef::Str(b, CollationId::DEFAULT)
+                }
+                v => v,
+            };
+        }
         if !column.is_numeric() {
             return self.as_value_ref(ty);
         }

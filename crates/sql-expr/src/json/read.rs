@@ -276,7 +276,7 @@ impl<'a> Reader<'a> {
             }
         }
         match text.parse::<f64>() {
-            Ok(d) if d.is_finite() && self.decimals && !is_text_of(d, text) => {
+            Ok(d) if d.is_finite() && self.decimals && !is_double(d, text) => {
                 Ok(Json::Decimal(text.to_owned()))
             }
             Ok(d) if d.is_finite() => Ok(Json::Double(d)),
@@ -285,8 +285,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether that is how the DOUBLE is written.
-fn is_text_of(d: f64, text: &str) -> bool {
+/// Whether a number is written as the DOUBLE is, or as no DECIMAL is.
+fn is_double(d: f64, text: &str) -> bool {
     let mut own = Vec::new();
-    Json::Double(d).write(&mut own).is_ok() && own == text.as_bytes()
+    text.contains(['e', 'E']) || Json::Double(d).write(&mut own).is_ok() && own == text.as_bytes()
 }

@@ -67,8 +67,8 @@ pub fn read(setup: &Setup, alike: bool) -> Outcome<Contents> {
         }
         for sql in [
             "SELECT table_name, view_definition FROM information_schema.views WHERE table_schema IN ('v', 'owned') ORDER BY 1",
-            "SELECT user, host, plugin, authentication_string, account_locked FROM mysql.user WHERE user <> 'repl' ORDER BY 1, 2",
-            "SELECT * FROM information_schema.schema_privileges ORDER BY 1, 2, 3, 4",
+            "SELECT user, host, plugin, authentication_string, account_locked FROM mysql.user WHERE user <> 'repl' AND user NOT LIKE 'owner%' ORDER BY 1, 2",
+            "SELECT * FROM information_schema.schema_privileges WHERE table_schema <> 'owned' ORDER BY 1, 2, 3, 4",
             "SELECT * FROM information_schema.column_privileges ORDER BY 1, 2, 3, 4, 5, 6",
             "SELECT * FROM mysql.role_edges ORDER BY 1, 2, 3, 4",
         ] {

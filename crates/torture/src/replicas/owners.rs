@@ -26,6 +26,28 @@ const DOCUMENTS: &[&str] = &[
     "JSON_OBJECT('n', 1.50, 'm', NULL)",
 ];
 
+/// Values that MariaDB takes in every place where we do, for a text.
+const OF_BOTH: &[&str] = &[
+    "n",
+    "s",
+    "d",
+    "n DIV 2",
+    "UPPER(s)",
+    "s LIKE 'A%'",
+    "'a' = 'A'",
+];
+
+/// Those that it takes for defaults alone.
+const DEFAULTS_OF_BOTH: &[&str] = &[
+    "HOUR(ts)",
+    "CONCAT(ts)",
+    "DATE_FORMAT(ts, '%W %M %v')",
+    "FROM_UNIXTIME(n * 100000)",
+    "CURRENT_TIMESTAMP(6)",
+    "UTC_TIMESTAMP(3)",
+    "CURDATE()",
+];
+
 /// Options of the servers behind the source, which are not its own.
 pub const OF_REPLICAS: [&str; 6] = [
     "default-time-zone=-07:00",
@@ -116,7 +138,7 @@ fn setting(rng: &mut Rng, d: Dialect) -> String {
 
 /// A value, of what a session, the clock or chance decide too; `level`s of it inside each other.
 fn value(rng: &mut Rng, d: Dialect, level: u32) -> String {
-    if level > 0 && rng.one_in(3) {
+    if level > 0 && !d.mariadb && rng.one_in(3) {
         let (a, b) = (value(rng, d, level - 1), value(rng, d, level - 1));
         return match rng.below(6) {
             0 => format!("CONCAT({a}, '-', {b})"),
@@ -127,6 +149,9 @@ fn value(rng: &mut Rng, d: Dialect, level: u32) -> String {
             _ => format!("LEFT({a}, 9)"),
         };
     }
+    if d.mariadb {
+        return pick(rng, OF_BOTH).to_owned();
+    }
     let ours = [
         "FORMAT(n / 7, 3, 'de_DE')",
         "CAST(CONCAT(d, ' 01:02:03.9') AS DATETIME)",
@@ -136,7 +161,7 @@ fn value(rng: &mut Rng, d: Dialect, level: u32) -> String {
         "REGEXP_REPLACE(s, '[0-9]', 'x')",
         "STR_TO_DATE(s, '%d-%m-%Y')",
     ];
-    if !d.mariadb && rng.one_in(4) {
+    if rng.one_in(4) {
         return pick(rng, &ours).to_owned();
     }
     pick(
@@ -192,7 +217,10 @@ fn table(rng: &mut Rng) -> String {
     format!("t{}", rng.below(TABLES))
 }
 
-fn of_type(rng: &mut Rng) -> &'static str {
+fn of_type(rng: &mut Rng, d: Dialect) -> &'static str {
+    if d.mariadb {
+        return "VARCHAR(90)";
+    }
     pick(
         rng,
         &[
@@ -213,9 +241,11 @@ fn of_type(rng: &mut Rng) -> &'static str {
 
 /// A column or a constraint as ADD and CREATE take it.
 fn part(rng: &mut Rng, d: Dialect) -> String {
-    let (x, ty, e) = (rng.below(MORE), of_type(rng), value(rng, d, 2));
+    let (x, ty, e) = (rng.below(MORE), of_type(rng, d), value(rng, d, 2));
     match rng.below(if d.mariadb { 8 } else { 11 }) {
-        2 if d.mariadb => format!("COLUMN x{x} {ty}"),
+        2 if d.mariadb => {
+            format!("COLUMN x{x} {ty} DEFAULT ({})", pick(rng, DEFAULTS_OF_BOTH))
+        }
         0..=1 => format!("COLUMN x{x} {ty} DEFAULT ({e})"),
         2 => format!("COLUMN x{x} JSON DEFAULT ({})", pick(rng, DOCUMENTS)),
         3 => format!("COLUMN x{x} {ty} AS ({e}) STORED"),
@@ -248,7 +278,11 @@ fn part(rng: &mut Rng, d: Dialect) -> String {
 
 /// A change of definitions.
 fn definition(rng: &mut Rng, d: Dialect) -> String {
-    let (t, x) = (table(rng), rng.below(MORE));
+    let (n, x) = (rng.below(TABLES), rng.below(MORE));
+    let (t, other) = (
+        format!("t{n}"),
+        format!("t{}", (n + 1 + rng.below(TABLES - 1)) % TABLES),
+    );
     match rng.below(14) {
         0..=2 => {
             let key = pick(
@@ -274,7 +308,7 @@ fn definition(rng: &mut Rng, d: Dialect) -> String {
         3..=6 => format!("ALTER TABLE {t} ADD {}", part(rng, d)),
         7 => format!("ALTER TABLE {t} ADD {}, DROP COLUMN x{x}", part(rng, d)),
         8 => {
-            let (ty, e) = (of_type(rng), value(rng, d, 1));
+            let (ty, e) = (of_type(rng, d), value(rng, d, 1));
             let made = pick(rng, &["DEFAULT", "AS", "AS"]);
             format!("ALTER TABLE {t} MODIFY COLUMN x{x} {ty} {made} ({e})")
         }
@@ -293,7 +327,7 @@ fn definition(rng: &mut Rng, d: Dialect) -> String {
             )
         }
         _ => match rng.below(3) {
-            0 => format!("CREATE TABLE IF NOT EXISTS {t} LIKE t{}", (x + 1) % TABLES),
+            0 => format!("CREATE TABLE IF NOT EXISTS {t} LIKE {other}"),
             1 => format!("RENAME TABLE {t} TO {}", table(rng)),
             _ => format!("ALTER TABLE {t} RENAME COLUMN x{x} TO x{}", rng.below(MORE)),
         },
