@@ -102,6 +102,10 @@ fn column(name: &ColumnName, cx: &dyn Surroundings, out: &mut String) {
 }
 
 fn call(def: &FuncDef, args: &[Expr], cx: &dyn Surroundings, out: &mut String) {
+    // What has no name was put around what the statement says.
+    if let ("", [written, ..]) = (def.name, args) {
+        return write(written, cx, out);
+    }
     let _ = write!(out, "{}(", def.name);
     list(args, ",", cx, out);
     out.push(')');

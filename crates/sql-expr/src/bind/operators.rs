@@ -241,7 +241,13 @@ impl Binder<'_> {
         op: &str,
     ) -> Result<Vec<Comparer>, SqlError> {
         if width(x) != 1 || others.len() == 1 || others.iter().any(|m| width(m) != 1) {
-            return others.into_iter().map(|m| self.pair(x, m, op)).collect();
+            // A list of one member is a comparison with that.
+            let one = op == "in" && others.len() == 1;
+            let pair = |m| match one {
+                true => self.pair(x, m, op),
+                false => self.exact_pair(x, m, op),
+            };
+            return others.into_iter().map(pair).collect();
         }
         // A parameter takes the type of the members where they are of one kind.
         let kind = |t: &ExprType| (t.is_number(), t.is_text(), t.is_temporal());

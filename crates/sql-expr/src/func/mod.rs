@@ -11,6 +11,7 @@ mod datetime;
 mod datetime_parts;
 mod def;
 mod digest;
+mod digits;
 mod format;
 mod gtid;
 mod infer;
@@ -32,6 +33,7 @@ pub use super::node::{FuncDef, InferCx, InferFn};
 pub use def::MANY;
 pub(crate) use def::{def, some};
 pub(crate) use infer::json_type;
+pub(crate) use digits::Digits;
 pub(crate) use string::substring_of;
 
 /// FNV-1a of 32 bits (Fowler, Noll, Vo), for short names of ours: what a client sends is looked up and never kept.
