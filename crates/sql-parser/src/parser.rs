@@ -365,11 +365,30 @@ impl<'a> Parser<'a> {
 
     /// An identifier.
     pub fn ident(&mut self) -> R<Name> {
+        if self.is_function_name() {
+            return self.fail();
+        }
+        self.called()
+    }
+
+    /// An identifier, or a function's name in front of its parenthesis.
+    pub fn called(&mut self) -> R<Name> {
         if !self.is_ident(self.tok) {
             return self.fail();
         }
         let token = self.bump();
         self.name_of(token)
+    }
+
+    /// Whether the current word is a function's name for its parenthesis: it is no name of anything else then, unless a schema is in
+    /// front of it.
+    fn is_function_name(&mut self) -> bool {
+        let word = self.tok;
+        if word.kind != T::Word || !word.kw.is_function() {
+            return false;
+        }
+        let next = self.ahead(1);
+        self.call_follows(word, next)
     }
 
     /// An identifier, or a string used as one.

@@ -20,6 +20,7 @@ mod json;
 mod json_edit;
 mod net;
 mod numeric;
+mod padded;
 mod string;
 mod string_edit;
 mod uuid;
@@ -33,6 +34,8 @@ pub use super::node::{FuncDef, InferCx, InferFn};
 pub use def::MANY;
 pub(crate) use def::{def, some};
 pub(crate) use infer::json_type;
+pub(crate) use infer::json_type;
+pub use padded::padded;
 pub(crate) use digits::Digits;
 pub(crate) use string::substring_of;
 

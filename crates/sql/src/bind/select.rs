@@ -107,7 +107,8 @@ impl StatementBinder<'_> {
         let items = std::mem::take(&mut b.names.items);
         let column = |i| meta::column(i, &b.names, &b.aggregates);
         let columns: Vec<ColumnMeta> = items.iter().map(column).collect();
-        let mut output: Vec<Expr> = items.into_iter().map(|i| i.expr).collect();
+        let shown = |i: Item<'_>| sql_expr::padded(i.expr, self.ctx.cx);
+        let mut output: Vec<Expr> = items.into_iter().map(shown).collect();
         if let Some(more) = more.filter(|_| !grouped && !s.options.distinct) {
             output.append(&mut more(&b.names)?);
         }

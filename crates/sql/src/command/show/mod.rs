@@ -86,7 +86,7 @@ pub fn describe(
 ) -> Result<Done, SqlError> {
     let mut rows = columns::columns(s, &d.table, false)?;
     if let Some(pattern) = &d.column {
-        filter::like(&mut rows, pattern);
+        filter::like(s, &mut rows, pattern);
     }
     Ok(rows.send(sink))
 }
