@@ -68,7 +68,9 @@ pub fn definition(
             }
             KeyDef::Foreign(f) => {
                 let warnings = &mut ctx.warnings;
-                references.push(foreign_keys::build(&columns, ctx.schema, f)?);
+                if keeps_foreign_keys(&stmt.options) {
+                    references.push(foreign_keys::build(&columns, ctx.schema, f)?);
+                }
                 indexes.push(foreign_keys::index_for(&columns, f, longest, warnings)?);
             }
             // See `checks`.
@@ -224,6 +226,19 @@ fn options(
         row_format: String::new(),
         auto_increment: 0,
         others: Vec::new(),
+/// Whether the engine that these options ask for has foreign keys. MySQL reads and forgets them with any other, but for their indexes, and so
+/// do we, though the table is one of InnoDB: who restores such tables has rows that were never checked.
+pub(super) fn keeps_foreign_keys(options: &[TableOption]) -> bool {
+    let engine = options.iter().rev().find_map(|o| match o {
+        TableOption::Engine(e) => Some(e),
+        _ => None,
+    });
+    let known = |e: &&sql_parser::ast::Name| ENGINES.iter().any(|k| k.eq_ignore_ascii_case(e));
+    engine
+        .filter(known)
+        .is_none_or(|e| e.eq_ignore_ascii_case("InnoDB"))
+}
+
         created_us: 0,
         discarded: false,
     };
