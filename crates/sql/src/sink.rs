@@ -62,8 +62,18 @@ impl ColumnMeta {
         }
     }
 
-    /// The type that the column has in a table made from the result. A computed string of more than 512 characters is a TEXT or BLOB there; the
-    /// value of a column keeps its type.
+    /// The value of an expression, as the client is told of it: what has no character set counts as compared by bytes, which a number
+    /// that is a column's value does not.
+    #[must_use]
+    pub fn of_expression(mut self) -> ColumnMeta {
+        if !self.ty.is_character() {
+            self.flags |= field_flags::BINARY;
+        }
+        self
+    }
+
+    /// The type that the column has in a table made from the result. A computed string of more than 512 characters is a TEXT or BLOB there, a
+    /// computed whole number of less than ten an INT; the value of a column keeps its type.
     pub fn column_type(&self) -> DataType {
         let long = |chars: u32| self.of_function && chars > LONGEST_VARCHAR;
         match self.ty {
@@ -111,6 +121,9 @@ pub struct Done {
     /// A transaction is open.
     pub in_transaction: bool,
     /// The open transaction is read-only.
+    /// It tells of the warnings of another statement, and has none of its own: clients that ask for warnings because a result says that there
+    /// are some would ask without end.
+    pub of_diagnostics: bool,
     pub in_read_only_transaction: bool,
     /// `autocommit` is on.
     pub autocommit: bool,

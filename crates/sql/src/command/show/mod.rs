@@ -71,7 +71,10 @@ pub async fn run(
     if let Some(f) = &show.filter {
         filter::apply(s, &mut rows, f)?;
     }
-    Ok(rows.send(sink))
+    Ok(Done {
+        of_diagnostics: show.what.is_diagnostic(),
+        ..rows.send(sink)
+    })
 }
 
 /// DESCRIBE t [column].
