@@ -129,7 +129,10 @@ fn infer(func: AggregateFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<Exp
             let s = scale.saturating_add(increment).min(30);
             ExprType::decimal(digits.saturating_add(s), s, true)
         }
-        AggregateFunc::Min | AggregateFunc::Max => first.or_null().words_as_text(),
+        AggregateFunc::Min | AggregateFunc::Max => ExprType {
+            zeros: 0,
+            ..first.or_null().words_as_text()
+        },
         AggregateFunc::BitAnd | AggregateFunc::BitOr | AggregateFunc::BitXor => {
             ExprType::uint(21, false)
         }

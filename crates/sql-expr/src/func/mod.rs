@@ -33,10 +33,9 @@ pub(crate) use super::node::Args;
 pub use super::node::{FuncDef, InferCx, InferFn};
 pub use def::MANY;
 pub(crate) use def::{def, some};
-pub(crate) use infer::json_type;
+pub(crate) use digits::Digits;
 pub(crate) use infer::json_type;
 pub use padded::padded;
-pub(crate) use digits::Digits;
 pub(crate) use string::substring_of;
 
 /// FNV-1a of 32 bits (Fowler, Noll, Vo), for short names of ours: what a client sends is looked up and never kept.
