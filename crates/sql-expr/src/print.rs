@@ -250,6 +250,10 @@ fn write_special(e: &Expr, cx: &dyn Surroundings, out: &mut String) {
             write(&l.text, cx, out);
             let _ = write!(out, "{} like ", not(l.negated));
             write(&l.pattern, cx, out);
+            if let Some(e) = &l.given {
+                out.push_str(" escape ");
+                write(e, cx, out);
+            }
             out.push(')');
         }
         Node::Regexp(r) => {

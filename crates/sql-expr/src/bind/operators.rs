@@ -7,15 +7,16 @@ use super::{Binder, wrong_columns};
 use crate::arms;
 use crate::arms::adopt;
 use crate::compare::Comparer;
+use crate::func;
 use crate::infer::{self, Arith, Domain};
 use crate::node::InList;
 use crate::node::{BitOp, Call, Case, CmpOp, Expr, Node};
 use crate::node::{LikeNode, RegexpNode, RegexpUse};
-use crate::ty::{ExprType, Shape};
+use crate::pattern;
+use crate::ty::{Coercibility, ExprType, Shape};
 use crate::unify;
 use crate::val::Val;
 use crate::vars::SqlMode;
-use crate::{conv, func};
 use sql_parser::ast;
 
 pub(super) fn any_null(parts: &[Expr]) -> bool {
@@ -307,9 +308,9 @@ impl Binder<'_> {
     pub(super) fn like(&mut self, l: &ast::Like) -> Result<Expr, SqlError> {
         let mut text = self.bind(&l.expr)?;
         let mut pattern = self.bind(&l.pattern)?;
-        let escape = match &l.escape {
-            None if self.cx.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => None,
-            None => Some(u32::from(b'\\')),
+        let (escape, given) = match &l.escape {
+            None if self.cx.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => (None, None),
+            None => (Some(u32::from(b'\\')), None),
             Some(e) => self.escape(e)?,
         };
         let mut texts = [&mut text, &mut pattern];
@@ -317,6 +318,7 @@ impl Binder<'_> {
         let nullable = text.ty.nullable || pattern.ty.nullable;
         Ok(Expr {
             node: Node::Like(Box::new(LikeNode {
+                given,
                 text,
                 pattern,
                 escape,
@@ -327,16 +329,21 @@ impl Binder<'_> {
         })
     }
 
-    fn escape(&mut self, e: &ast::Expr) -> Result<Option<u32>, SqlError> {
-        let wrong = || SqlError::new(codes::ER_WRONG_ARGUMENTS, "Incorrect arguments to ESCAPE");
-        let e = self.bind(e)?;
-        let v = e.as_const().ok_or_else(wrong)?;
-        if v.is_null() {
-            return Ok(Some(u32::from(b'\\')));
+    /// The escape character of a LIKE: a constant, or what is the same for all of the statement.
+    fn escape(&mut self, e: &ast::Expr) -> Result<(Option<u32>, Option<Expr>), SqlError> {
+        let mut e = self.bind(e)?;
+        if let Some(v) = e.as_const() {
+            return Ok((pattern::escape_of(v, &e.ty)?, None));
         }
         let t = conv::text_of(v, &e.ty);
         match e.ty.charset().next_char(&t) {
             None => Ok(None),
+        let collation = self.connection();
+        adopt(
+            &mut e,
+            &ExprType::text(1, collation, Coercibility::Literal, true),
+        );
+        Ok((None, Some(e)))
             Some((c, n)) if n == t.len() => Ok(Some(c)),
             Some(_) => Err(wrong()),
         }
