@@ -1,12 +1,40 @@
 //! Calls by name.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::Binder;
 use crate::func::{self, InferCx};
 use crate::node::RegexpUse;
 use crate::node::{Call, Expr, Node};
 use sql_parser::ast;
+
+/// Whether a value is written as itself.
+fn is_literal(e: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    matches!(
+        e,
+        E::Null
+            | E::Bool(_)
+            | E::Int(_)
+            | E::Decimal(_)
+            | E::Float(_)
+            | E::Str(_)
+            | E::Introduced(_)
+            | E::Hex(_)
+            | E::Bit(_)
+            | E::Temporal(..)
+            | E::Param(_)
+    )
+}
+
+/// Whether NAME_CONST takes it: a literal, with a sign or a collation.
+fn is_named_constant(e: &ast::Expr) -> bool {
+    match e {
+        ast::Expr::Unary(ast::UnaryOp::Neg, x) | ast::Expr::Collate(x, _) => is_literal(x),
+        e => is_literal(e),
+    }
+}
 
 impl Binder<'_> {
     pub(super) fn call(&mut self, c: &ast::Call) -> Result<Expr, SqlError> {
@@ -34,6 +62,14 @@ impl Binder<'_> {
             };
             return Err(SqlError::no_such_function(&name));
         };
+        if let ("name_const", [name, value]) = (def.name, &c.args[..])
+            && !(is_literal(name) && is_named_constant(value))
+        {
+            return Err(SqlError::new(
+                codes::ER_WRONG_ARGUMENTS,
+                "Incorrect arguments to NAME_CONST",
+            ));
+        }
         let mut args = self.bind_all(&c.args)?;
         let mut ty = def
             .bind(&InferCx::new(self.cx, def.name), &mut args)

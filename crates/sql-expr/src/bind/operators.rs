@@ -23,11 +23,9 @@ pub(super) fn any_null(parts: &[Expr]) -> bool {
     parts.iter().any(|p| p.ty.nullable)
 }
 
-/// Whether the 64 bits of a whole number have the highest one: it is negative, or 2^63 and more. The least of all is not counted where it
-/// was written with a minus: MySQL finds no room for its negative.
-fn beyond_the_half(v: &Val<'_>, written: &ast::Expr) -> bool {
+/// Whether the 64 bits of a whole number have the highest one: it is negative, or 2^63 and more.
+fn beyond_the_half(v: &Val<'_>) -> bool {
     match v {
-        Val::Int(i64::MIN) => !matches!(written, ast::Expr::Unary(ast::UnaryOp::Neg, _)),
         Val::Int(i) => *i < 0,
         Val::Uint(u) | Val::Bit(u, _) => *u >= 1 << 63,
         _ => false,
@@ -83,13 +81,12 @@ impl Binder<'_> {
                 ExprType::decimal(d.precision(), 0, false),
             ));
         }
-        let written = x;
         let mut x = self.number(x)?;
         adopt(&mut x, &ExprType::double(true));
         let mut domain = infer::domain(&x.ty);
         let mut ty = infer::negated(&x.ty);
         // A constant whose negative may have no room in 64 bits is negated as a decimal.
-        if domain == Domain::Int && x.as_const().is_some_and(|v| beyond_the_half(v, written)) {
+        if domain == Domain::Int && x.as_const().is_some_and(|v| beyond_the_half(v)) {
             domain = Domain::Decimal;
             ty = ExprType::decimal(x.ty.int_digits().clamp(1, 65), 0, x.ty.nullable);
         }
@@ -318,10 +315,10 @@ impl Binder<'_> {
         let nullable = text.ty.nullable || pattern.ty.nullable;
         Ok(Expr {
             node: Node::Like(Box::new(LikeNode {
-                given,
                 text,
                 pattern,
                 escape,
+                given,
                 collation: c.collation,
                 negated: l.negated,
             })),
@@ -335,18 +332,18 @@ impl Binder<'_> {
         if let Some(v) = e.as_const() {
             return Ok((pattern::escape_of(v, &e.ty)?, None));
         }
-        let t = conv::text_of(v, &e.ty);
-        match e.ty.charset().next_char(&t) {
-            None => Ok(None),
+        if !e.is_row_constant() {
+            return Err(SqlError::new(
+                codes::ER_WRONG_ARGUMENTS,
+                "Incorrect arguments to ESCAPE",
+            ));
+        }
         let collation = self.connection();
         adopt(
             &mut e,
             &ExprType::text(1, collation, Coercibility::Literal, true),
         );
         Ok((None, Some(e)))
-            Some((c, n)) if n == t.len() => Ok(Some(c)),
-            Some(_) => Err(wrong()),
-        }
     }
 
     pub(super) fn regexp(&mut self, r: &ast::Regexp) -> Result<Expr, SqlError> {
