@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::ColumnDefault;
+use engine::{ColumnDefault, IndexDef, IndexKind};
 use types::error::codes;
 use types::{CollationId, DataType, SqlError, Value};
 
@@ -172,7 +172,27 @@ impl FromTable {
 
     /// The column of that name.
     pub fn find(&self, name: &str) -> Option<usize> {
-        (0..self.len()).find(|&i| same_name(self.column_name(i), name) && !self.hidden(i))
+        (0..self.len())
+            .find(|&i| same_name(self.column_name(i), name) && !self.hidden(i))
+            .or_else(|| self.row_id(name))
+    }
+
+    /// The column that `_rowid` stands for: the key that tells rows apart, where it is one whole number.
+    fn row_id(&self, name: &str) -> Option<usize> {
+        let TableSource::Engine(t) = &self.source else {
+            return None;
+        };
+        if !name.eq_ignore_ascii_case("_rowid") {
+            return None;
+        }
+        let mut keys = t.def.indexes.iter();
+        let clustered = |x: &&IndexDef| matches!(x.kind, IndexKind::Primary | IndexKind::Unique);
+        let [part] = &keys.find(clustered)?.parts[..] else {
+            return None;
+        };
+        let column = &t.def.columns[usize::from(part.column)];
+        let whole = matches!(column.ty, DataType::Int { .. }) && !column.nullable;
+        whole.then_some(usize::from(part.column))
     }
 
     /// Whether it is a functional key part, which has no name.
