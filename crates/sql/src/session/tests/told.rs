@@ -57,3 +57,27 @@ fn computed_numbers_are_binary_and_those_of_columns_are_not() {
     assert_eq!((of("id"), of("rows")), (Some(160), Some(160)));
     assert_eq!((of("filtered"), of("select_type")), (Some(128), Some(1)));
 }
+
+#[test]
+fn rows_are_copied_where_mysql_copies_them() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (a INT NOT NULL, b INT, c VARCHAR(9))");
+    c.run("INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b')");
+    for (text, rows) in [
+        ("ALTER TABLE t ADD COLUMN d INT FIRST", 0),
+        ("ALTER TABLE t DROP COLUMN d", 0),
+        ("ALTER TABLE t ADD PRIMARY KEY (a)", 0),
+        ("ALTER TABLE t MODIFY b INT NOT NULL", 0),
+        ("ALTER TABLE t MODIFY b BIGINT", 2),
+        ("ALTER TABLE t DROP PRIMARY KEY", 2),
+        ("ALTER TABLE t ADD COLUMN g INT AS (b + 1) STORED", 2),
+        ("ALTER TABLE t CONVERT TO CHARACTER SET latin1", 2),
+        ("ALTER TABLE t ADD CHECK (b > 0)", 2),
+        ("ALTER TABLE t ENGINE = InnoDB", 0),
+    ] {
+        let done = c.run(text).done;
+        assert_eq!(done.affected, rows, "{text}");
+        let words = format!("Records: {rows}  Duplicates: 0  Warnings: 0");
+        assert_eq!(done.info, words, "{text}");
+    }
+}
