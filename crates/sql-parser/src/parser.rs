@@ -486,6 +486,19 @@ impl<'a> Parser<'a> {
         out.into()
     }
 
+    /// A number of which the whole part counts, up to the largest of 64 bits (`ulonglong_num` of MySQL's grammar).
+    pub fn whole_part(&mut self) -> R<u64> {
+        if !matches!(self.tok.kind, T::Decimal | T::Float) {
+            return self.number();
+        }
+        let token = self.bump();
+        let digits = self.slice(token).iter().take_while(|b| b.is_ascii_digit());
+        let whole = digits.fold(0u64, |n, b| {
+            n.saturating_mul(10).saturating_add(u64::from(b - b'0'))
+        });
+        Ok(whole)
+    }
+
     /// An unsigned integer that fits 64 bits.
     pub fn number(&mut self) -> R<u64> {
         let value = match self.tok.kind {
