@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Options;
-use super::ast::{Account, Name, ObjectName, SelectInto, Span};
+use super::ast::{Name, ObjectName, SelectInto, Span};
 use super::error::{ParseError, ParseErrorKind};
 use super::keyword::Kw;
 use super::lexer::{Lexer, T, Token, unescape};
@@ -347,7 +347,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn bad_name(&self, bytes: &[u8]) -> R<Name> {
+    pub fn bad_name(&self, bytes: &[u8]) -> R<Name> {
         let shown: String = bytes
             .iter()
             .take(10)
@@ -526,46 +526,6 @@ impl<'a> Parser<'a> {
             return self.parens_number().map(Some);
         }
         Ok(None)
-    }
-
-    /// An account: `user[@host]`, `CURRENT_USER[()]`.
-    pub fn account(&mut self) -> R<Account> {
-        if self.eat(Kw::CURRENT_USER) {
-            if self.take(T::LParen) {
-                self.need(T::RParen)?;
-            }
-            return Ok(Account::CurrentUser);
-        }
-        let user = if self.is(T::Str) || self.is(T::Quoted) && self.slice(self.tok).len() == 2 {
-            let token = self.bump();
-            self.text_or_empty(token)?
-        } else {
-            self.ident()?
-        };
-        let mut host: Name = "%".into();
-        if self.take(T::At) {
-            host = if self.is(T::Str) || self.is(T::Quoted) {
-                let token = self.bump();
-                self.text_or_empty(token)?
-            } else {
-                self.ident()?
-            };
-        }
-        Ok(Account::Named { user, host })
-    }
-
-    /// The value of a quoted token that may be empty.
-    fn text_or_empty(&self, token: Token) -> R<Name> {
-        if token.kind == T::Quoted {
-            if token.end - token.start == 2 {
-                return Ok("".into());
-            }
-            return self.name_of(token);
-        }
-        match String::from_utf8(self.string_value(token).into_vec()) {
-            Ok(name) => Ok(name.into()),
-            Err(e) => self.bad_name(e.as_bytes()),
-        }
     }
 
     /// A character set name; `None` for `DEFAULT`.

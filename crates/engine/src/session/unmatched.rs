@@ -31,12 +31,18 @@ pub(super) fn unmatched(
     value: &[u8],
     filter: &mut (dyn FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send),
 ) -> Unmatched {
-    let writer = RowVersion::read(value).and_then(|v| check.other_writer(v.writer()));
-    let Some(writer) = writer else {
+    let Some(written) = RowVersion::read(value).map(RowVersion::writer) else {
         return Unmatched::No;
     };
-    // What was there before is needed by its writer until that ends, which may be at any moment.
+    if check.other_writer(written).is_none() {
+        return Unmatched::No;
+    }
+    // What was there before is needed by its writer until that ends, which may be at any moment: it is held first, and then the
+    // writer is asked for again.
     reader.session.hold_versions();
+    let Some(writer) = check.other_writer(written) else {
+        return Unmatched::No;
+    };
     match walk.before(&reader.session.engine.log, writer, value) {
         Err(e) => Unmatched::Storage(e),
         // Nobody else has seen it yet.

@@ -86,7 +86,7 @@ impl Binder<'_> {
         let mut domain = infer::domain(&x.ty);
         let mut ty = infer::negated(&x.ty);
         // A constant whose negative may have no room in 64 bits is negated as a decimal.
-        if domain == Domain::Int && x.as_const().is_some_and(|v| beyond_the_half(v)) {
+        if domain == Domain::Int && x.as_const().is_some_and(beyond_the_half) {
             domain = Domain::Decimal;
             ty = ExprType::decimal(x.ty.int_digits().clamp(1, 65), 0, x.ty.nullable);
         }

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{ColumnDefault, IndexDef, IndexKind};
+use engine::ColumnDefault;
 use types::error::codes;
 use types::{CollationId, DataType, SqlError, Value};
 
@@ -177,22 +177,12 @@ impl FromTable {
             .or_else(|| self.row_id(name))
     }
 
-    /// The column that `_rowid` stands for: the key that tells rows apart, where it is one whole number.
+    /// The column that `_rowid` stands for.
     fn row_id(&self, name: &str) -> Option<usize> {
-        let TableSource::Engine(t) = &self.source else {
-            return None;
-        };
-        if !name.eq_ignore_ascii_case("_rowid") {
-            return None;
+        match &self.source {
+            TableSource::Engine(t) if name.eq_ignore_ascii_case("_rowid") => t.def.row_id_column(),
+            _ => None,
         }
-        let mut keys = t.def.indexes.iter();
-        let clustered = |x: &&IndexDef| matches!(x.kind, IndexKind::Primary | IndexKind::Unique);
-        let [part] = &keys.find(clustered)?.parts[..] else {
-            return None;
-        };
-        let column = &t.def.columns[usize::from(part.column)];
-        let whole = matches!(column.ty, DataType::Int { .. }) && !column.nullable;
-        whole.then_some(usize::from(part.column))
     }
 
     /// Whether it is a functional key part, which has no name.

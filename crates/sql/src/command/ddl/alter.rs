@@ -370,7 +370,8 @@ fn is_in_place(old: &TableDef, made: &AlteredTable) -> bool {
     let new = made.origins.iter().zip(&made.def.columns);
     let as_they_are = new.into_iter().all(|(origin, c)| match origin {
         Origin::Kept(_) => true,
-        Origin::Converted(_) => false,
+        // That it may not be NULL is found out in place.
+        Origin::Converted(i) => old.columns[usize::from(*i)].ty == c.ty && c.generated.is_none(),
         Origin::New => !computed(c),
     });
     as_they_are
