@@ -31,7 +31,7 @@ pub(super) fn unmatched(
     value: &[u8],
     filter: &mut (dyn FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send),
 ) -> Unmatched {
-    let Some(written) = RowVersion::read(value).map(RowVersion::writer) else {
+    let Some(written) = RowVersion::read(value).map(|v| v.writer()) else {
         return Unmatched::No;
     };
     if check.other_writer(written).is_none() {

@@ -37,6 +37,13 @@ fn is_named_constant(e: &ast::Expr) -> bool {
 }
 
 impl Binder<'_> {
+    /// CHAR columns among a function's arguments, as long as the session wants to see them.
+    pub(super) fn show_padded(&self, args: &mut [Expr]) {
+        for a in args {
+            *a = func::padded(std::mem::replace(a, Expr::null()), self.cx);
+        }
+    }
+
     pub(super) fn call(&mut self, c: &ast::Call) -> Result<Expr, SqlError> {
         if let Some(schema) = &c.schema {
             return Err(SqlError::no_such_function(&format!("{schema}.{}", c.name)));
@@ -71,6 +78,7 @@ impl Binder<'_> {
             ));
         }
         let mut args = self.bind_all(&c.args)?;
+        self.show_padded(&mut args);
         let mut ty = def
             .bind(&InferCx::new(self.cx, def.name), &mut args)
             .map_err(|e| {

@@ -197,6 +197,7 @@ impl Binder<'_> {
     /// A call of a built-in function that exists.
     pub(super) fn function(&self, name: &str, mut args: Vec<Expr>) -> Result<Expr, SqlError> {
         let def = func::find(name).ok_or_else(|| SqlError::no_such_function(name))?;
+        self.show_padded(&mut args);
         let ty = def.bind(&func::InferCx::new(self.cx, def.name), &mut args)?;
         Ok(Expr {
             node: Node::Call(Call { def, args }),

@@ -2,7 +2,6 @@
 
 use types::SqlError;
 
-use super::padded::padded;
 use crate::node::{EvalFn, Expr, FuncDef, InferCx, InferFn, Stability};
 use crate::ty::ExprType;
 
@@ -74,9 +73,6 @@ impl FuncDef {
         }
         if self.numbers {
             args.iter_mut().for_each(Expr::make_literal_number);
-        }
-        for a in args.iter_mut() {
-            *a = padded(std::mem::replace(a, Expr::null()), cx.cx);
         }
         let mut ty = (self.infer)(cx, args)?;
         // What a function gives is no literal.
