@@ -60,10 +60,34 @@ impl VersionWalk {
         me: TxnId,
         value: &[u8],
     ) -> Result<Seen<'_>, OpError> {
+        self.walk(log, value, |writer| txns.visible(snapshot, writer, me))
+    }
+
+    /// What a transaction that writes the row with this clustered value has found; `None` where there was no row.
+    pub(crate) fn before(
+        &mut self,
+        log: &Log,
+        writer: TxnId,
+        value: &[u8],
+    ) -> Result<Option<(RowVersion, &[u8])>, OpError> {
+        match self.walk(log, value, |w| w != writer)? {
+            Seen::Older(v, row) => Ok(Some((v, row))),
+            // It is not the writer of the version in the page.
+            Seen::Current(_) | Seen::Nothing => Ok(None),
+        }
+    }
+
+    /// The newest version by a writer that counts.
+    fn walk(
+        &mut self,
+        log: &Log,
+        value: &[u8],
+        counts: impl Fn(TxnId) -> bool,
+    ) -> Result<Seen<'_>, OpError> {
         let Some(mut v) = RowVersion::read(value) else {
             return Err(OpError::LogDamaged(Lsn::NONE));
         };
-        if txns.visible(snapshot, v.writer(), me) {
+        if counts(v.writer()) {
             return Ok(if v.deleted() {
                 Seen::Nothing
             } else {
@@ -102,7 +126,7 @@ impl VersionWalk {
                 }
                 _ => return Err(OpError::LogDamaged(roll)),
             }
-            if txns.visible(snapshot, v.writer(), me) {
+            if counts(v.writer()) {
                 return Ok(if v.deleted() {
                     Seen::Nothing
                 } else {

@@ -6,7 +6,7 @@ use types::SqlError;
 use types::charset::{self, Charset};
 use types::decimal::Decimal;
 use types::error::codes;
-use types::temporal::DateTime;
+use types::temporal::{DateTime, Time};
 
 use super::cast_to::CastTo;
 use super::conv;
@@ -43,13 +43,31 @@ pub(super) fn cast_value<'a>(
         CastTo::Date => {
             allowed(conv::to_datetime(&v, cx), &v, cx).map_or(Val::Null, |d| Val::Date(d.date()))
         }
-        CastTo::Time(f) => conv::to_time(&v, cx).map_or(Val::Null, |t| Val::Time(t.round(f))),
+        CastTo::Time(f) => {
+            conv::to_time(&v, cx).map_or(Val::Null, |t| Val::Time(time_of(t, f, cx)))
+        }
         CastTo::DateTime(f) => allowed(conv::to_datetime(&v, cx), &v, cx)
-            .and_then(|d| d.round(f))
+            .and_then(|d| moment_of(d, f, cx))
             .map_or(Val::Null, Val::DateTime),
         CastTo::Year => year(&v, cx),
         CastTo::Json => return to_json(&v, ty, cx),
     })
+}
+
+/// A time with so many digits of a second: the rest is rounded, or cut off where TIME_TRUNCATE_FRACTIONAL says so.
+pub(super) fn time_of(t: Time, fsp: u8, cx: &EvalCtx<'_>) -> Time {
+    match cx.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL) {
+        true => t.truncate(fsp),
+        false => t.round(fsp),
+    }
+}
+
+/// The same for a date and time; `None` where rounding leaves the calendar.
+pub(super) fn moment_of(d: DateTime, fsp: u8, cx: &EvalCtx<'_>) -> Option<DateTime> {
+    match cx.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL) {
+        true => Some(d.truncate(fsp)),
+        false => d.round(fsp),
+    }
 }
 
 /// Whether the SQL mode refuses the zero parts of a date.

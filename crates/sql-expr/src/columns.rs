@@ -19,30 +19,40 @@ impl ExprType {
             coercibility: Coercibility::Implicit,
             ascii: false,
             bits: false,
+            zeros: 0,
         };
         let fixed = |digits: &Option<(u8, u8)>| digits.map_or(NOT_FIXED, |(_, d)| d);
         match ty {
             DataType::Null => ExprType::null(),
             DataType::Int {
-                width, unsigned, ..
+                width,
+                unsigned,
+                zerofill,
+                ..
             } => {
                 let kind = IntKind::from(*width);
-                plain(Shape::Int {
+                let made = plain(Shape::Int {
                     kind,
                     unsigned: *unsigned,
                     digits: kind.width(*unsigned),
-                })
+                });
+                let shown = ty.display_length(CollationId::BINARY);
+                made.with_zeros(*zerofill, shown)
             }
             DataType::Decimal {
                 precision,
                 scale,
                 unsigned,
-                ..
-            } => plain(Shape::Decimal {
-                precision: *precision,
-                scale: *scale,
-                unsigned: *unsigned,
-            }),
+                zerofill,
+            } => {
+                let made = plain(Shape::Decimal {
+                    precision: *precision,
+                    scale: *scale,
+                    unsigned: *unsigned,
+                });
+                let shown = u32::from(*precision) + u32::from(*scale > 0);
+                made.with_zeros(*zerofill, shown)
+            }
             DataType::Float { digits, .. } => plain(Shape::Float {
                 scale: fixed(digits),
             }),
@@ -93,6 +103,13 @@ impl ExprType {
                 ..plain(Shape::Json)
             },
         }
+    }
+
+    fn with_zeros(mut self, zerofill: bool, shown: u32) -> ExprType {
+        if zerofill {
+            self.zeros = u8::try_from(shown).unwrap_or(u8::MAX);
+        }
+        self
     }
 
     /// The column type that describes it to a client. ENUM and SET become CHAR: their members are known to the

@@ -12,7 +12,7 @@ use super::cast;
 use super::collate;
 use super::conv;
 use super::ctx::EvalCtx;
-use super::ty::{ExprType, Shape};
+use super::ty::{ExprType, NOT_FIXED, Shape};
 use super::val::{Num, Val};
 
 /// A way to compare two values.
@@ -24,6 +24,8 @@ pub enum Comparer {
     Exact,
     /// As doubles.
     Double,
+    /// As doubles that are equal where they differ by less than half of the last of so many digits after the point.
+    Digits(u8),
     /// As text of a collation (or bytes, where it is `binary`).
     Text(CollationId),
     /// As dates and times.
@@ -71,6 +73,19 @@ impl Comparer {
                 _ => Comparer::Exact,
             },
         })
+    }
+
+    /// The way to compare two numbers by an operator, where one is FLOAT or DOUBLE: both may say how many digits they have after the
+    /// point, and then no digit behind the longer of them counts. BETWEEN, CASE and lists of several members compare the doubles.
+    pub(crate) fn by_digits(self, a: &ExprType, b: &ExprType) -> Comparer {
+        match (self, a.scale().max(b.scale())) {
+            (Comparer::Double, scale)
+                if scale < NOT_FIXED && !a.is_temporal() && !b.is_temporal() =>
+            {
+                Comparer::Digits(scale)
+            }
+            (other, _) => other,
+        }
     }
 
     fn choose_one(t: &ExprType) -> Comparer {
@@ -137,7 +152,9 @@ impl Comparer {
     ) -> Option<Ordering> {
         match self {
             // a parameter may turn out to be no whole number after all
-            Comparer::Int | Comparer::Exact | Comparer::Double if at.bits || bt.bits => {
+            Comparer::Int | Comparer::Exact | Comparer::Double | Comparer::Digits(_)
+                if at.bits || bt.bits =>
+            {
                 let (a, b) = (
                     conv::numeric(a.reborrow(), at),
                     conv::numeric(b.reborrow(), bt),
@@ -155,6 +172,15 @@ impl Comparer {
                 let x = conv::to_double(a, cx)?;
                 let y = conv::to_double(b, cx)?;
                 Some(x.partial_cmp(&y).unwrap_or(Ordering::Equal))
+            }
+            Comparer::Digits(scale) => {
+                let x = conv::to_double(a, cx)?;
+                let y = conv::to_double(b, cx)?;
+                let least = 5.0 / 10f64.powi(i32::from(*scale) + 1);
+                Some(match (x - y).abs() < least {
+                    true => Ordering::Equal,
+                    false => x.partial_cmp(&y).unwrap_or(Ordering::Equal),
+                })
             }
             Comparer::Text(c) => Some(c.compare(&conv::text_of(a, at), &conv::text_of(b, bt))),
             Comparer::DateTime if is_number(a) || is_number(b) => {

@@ -270,6 +270,15 @@ pub fn into_text<'v>(v: Val<'v>, ty: &ExprType) -> Option<Cow<'v, [u8]>> {
 
 /// Appends the text of a value; nothing for NULL.
 pub fn write_text(v: &Val<'_>, ty: &ExprType, out: &mut Vec<u8>) {
+    let at = out.len();
+    write_plain(v, ty, out);
+    let zeros = usize::from(ty.zeros).saturating_sub(out.len() - at);
+    if zeros > 0 && !v.is_null() {
+        out.splice(at..at, std::iter::repeat_n(b'0', zeros));
+    }
+}
+
+fn write_plain(v: &Val<'_>, ty: &ExprType, out: &mut Vec<u8>) {
     match v {
         Val::Null => {}
         Val::Int(i) => types::convert::write_int(*i, out),

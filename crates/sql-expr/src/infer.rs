@@ -140,10 +140,9 @@ pub fn arith(op: Arith, a: &ExprType, b: &ExprType, increment: u8, signed_sub: b
             t
         }
         Domain::Double => {
-            let scale = match (op, a.scale(), b.scale()) {
-                (Arith::Div, ..) | (_, NOT_FIXED, _) | (_, _, NOT_FIXED) => NOT_FIXED,
-                (Arith::Mul, x, y) => x.saturating_add(y).min(NOT_FIXED),
-                (_, x, y) => x.max(y),
+            let scale = match (op, a.scale().max(b.scale())) {
+                (Arith::Div, scale) => scale.saturating_add(increment).min(NOT_FIXED),
+                (_, scale) => scale.min(NOT_FIXED),
             };
             ExprType::plain(Shape::Double { scale }, nullable)
         }

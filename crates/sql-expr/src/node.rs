@@ -271,6 +271,8 @@ pub struct LikeNode {
     pub pattern: Expr,
     /// The escape character; `None` for none.
     pub escape: Option<u32>,
+    /// What says the escape character where it is known only when the statement runs (`ESCAPE ?`): it counts then.
+    pub given: Option<Expr>,
     /// By which characters are equal.
     pub collation: CollationId,
     /// NOT was written.

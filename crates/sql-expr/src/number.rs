@@ -53,6 +53,7 @@ fn choice<'e>(
         ("nullif", [x, y]) => {
             cx.tick(1)?;
             let how = Comparer::choose(&x.ty, &y.ty, cx.collation, "nullif")?;
+            let how = how.by_digits(&x.ty, &y.ty);
             let (a, b) = how.pair(x, y, cx, row)?;
             let same = how.equal(&a, &x.ty, &b, &y.ty, cx) == Some(true);
             Ok(Some(if same {
@@ -77,7 +78,10 @@ impl Comparer {
         cx: &'a EvalCtx<'_>,
         row: &'a dyn RowSource,
     ) -> Result<(Val<'a>, Val<'a>), SqlError> {
-        let numbers = matches!(self, Comparer::Int | Comparer::Exact | Comparer::Double);
+        let numbers = matches!(
+            self,
+            Comparer::Int | Comparer::Exact | Comparer::Double | Comparer::Digits(_)
+        );
         let value = |e: &'a Expr| match numbers && e.is_clock() {
             true => e.eval_moment(cx, row),
             false => e.eval(cx, row),

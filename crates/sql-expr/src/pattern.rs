@@ -12,17 +12,41 @@ use super::ctx::{EvalCtx, RowSource};
 use super::limited::{Limited, Put};
 use super::node::{Expr, LikeNode, RegexpNode, RegexpUse};
 use super::regex::{Compiled, Flags, Groups, illegal};
+use super::ty::ExprType;
 use super::val::Val;
+
+/// The character that a value of ESCAPE is; NULL is the backslash, and an empty text none.
+///
+/// # Errors
+/// 1210 for more than one character.
+pub(super) fn escape_of(v: &Val<'_>, ty: &ExprType) -> Result<Option<u32>, SqlError> {
+    if v.is_null() {
+        return Ok(Some(u32::from(b'\\')));
+    }
+    let t = conv::text_of(v, ty);
+    match ty.charset().next_char(&t) {
+        None => Ok(None),
+        Some((c, n)) if n == t.len() => Ok(Some(c)),
+        Some(_) => Err(SqlError::new(
+            codes::ER_WRONG_ARGUMENTS,
+            "Incorrect arguments to ESCAPE",
+        )),
+    }
+}
 
 impl LikeNode {
     pub(super) fn each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         f(&self.text);
         f(&self.pattern);
+        self.given.iter().for_each(f);
     }
 
     /// The text every match starts with, escapes resolved, and whether nothing but it matches; `None` where the
-    /// pattern is no constant.
+    /// pattern or what escapes in it is no constant.
     pub fn prefix(&self) -> Option<(Vec<u8>, bool)> {
+        if self.given.is_some() {
+            return None;
+        }
         let Val::Bytes(p) = self.pattern.as_const()? else {
             return None;
         };
@@ -53,7 +77,13 @@ impl LikeNode {
     ) -> Result<Option<bool>, SqlError> {
         let t = self.text.eval(cx, row)?;
         let p = self.pattern.eval(cx, row)?;
-        self.matches(&t, &p, cx)
+        match &self.given {
+            None => self.matches(&t, &p, cx),
+            Some(e) => {
+                let escape = escape_of(&e.eval(cx, row)?, &e.ty)?;
+                self.matches_by(&t, &p, escape, cx)
+            }
+        }
     }
 
     /// Whether a text is like a pattern; NULL where one is.
@@ -63,12 +93,22 @@ impl LikeNode {
         p: &Val<'_>,
         cx: &EvalCtx<'_>,
     ) -> Result<Option<bool>, SqlError> {
+        self.matches_by(t, p, self.escape, cx)
+    }
+
+    fn matches_by(
+        &self,
+        t: &Val<'_>,
+        p: &Val<'_>,
+        escape: Option<u32>,
+        cx: &EvalCtx<'_>,
+    ) -> Result<Option<bool>, SqlError> {
         if t.is_null() || p.is_null() {
             return Ok(None);
         }
         let t = conv::text_of(t, &self.text.ty);
         let p = conv::text_of(p, &self.pattern.ty);
-        let like = self.collation.like_paced(&t, &p, self.escape, cx.pace())?;
+        let like = self.collation.like_paced(&t, &p, escape, cx.pace())?;
         Ok(Some(like != self.negated))
     }
 }

@@ -102,6 +102,10 @@ fn column(name: &ColumnName, cx: &dyn Surroundings, out: &mut String) {
 }
 
 fn call(def: &FuncDef, args: &[Expr], cx: &dyn Surroundings, out: &mut String) {
+    // What has no name was put around what the statement says.
+    if let ("", [written, ..]) = (def.name, args) {
+        return write(written, cx, out);
+    }
     let _ = write!(out, "{}(", def.name);
     list(args, ",", cx, out);
     out.push(')');
@@ -246,6 +250,10 @@ fn write_special(e: &Expr, cx: &dyn Surroundings, out: &mut String) {
             write(&l.text, cx, out);
             let _ = write!(out, "{} like ", not(l.negated));
             write(&l.pattern, cx, out);
+            if let Some(e) = &l.given {
+                out.push_str(" escape ");
+                write(e, cx, out);
+            }
             out.push(')');
         }
         Node::Regexp(r) => {

@@ -174,6 +174,8 @@ pub struct ExprType {
     pub ascii: bool,
     /// A hexadecimal or bit literal: its bytes are a number where one is asked for.
     pub bits: bool,
+    /// A column with ZEROFILL: its text has so many characters, zeros in front. 0 for all else, also for what is computed of one.
+    pub zeros: u8,
 }
 
 impl ExprType {
@@ -189,6 +191,7 @@ impl ExprType {
             },
             ascii: true,
             bits: false,
+            zeros: 0,
         }
     }
 
@@ -265,6 +268,7 @@ impl ExprType {
             coercibility,
             ascii: false,
             bits: false,
+            zeros: 0,
         }
     }
 

@@ -239,6 +239,7 @@ impl Expr {
             Node::Like(l) => {
                 f(&mut l.text);
                 f(&mut l.pattern);
+                l.given.iter_mut().for_each(f);
             }
             Node::Regexp(r) => r.args.iter_mut().for_each(f),
             Node::Call(c) => c.args.iter_mut().for_each(f),

@@ -2,10 +2,50 @@
 
 use super::ast::*;
 use super::keyword::Kw;
-use super::lexer::T;
+use super::lexer::{T, Token};
 use super::parser::{Parser, R};
 
 impl Parser<'_> {
+    /// An account: `user[@host]`, `CURRENT_USER[()]`.
+    pub fn account(&mut self) -> R<Account> {
+        if self.eat(Kw::CURRENT_USER) {
+            if self.take(T::LParen) {
+                self.need(T::RParen)?;
+            }
+            return Ok(Account::CurrentUser);
+        }
+        let user = if self.is(T::Str) || self.is(T::Quoted) && self.slice(self.tok).len() == 2 {
+            let token = self.bump();
+            self.text_or_empty(token)?
+        } else {
+            self.ident()?
+        };
+        let mut host: Name = "%".into();
+        if self.take(T::At) {
+            host = if self.is(T::Str) || self.is(T::Quoted) {
+                let token = self.bump();
+                self.text_or_empty(token)?
+            } else {
+                self.ident()?
+            };
+        }
+        Ok(Account::Named { user, host })
+    }
+
+    /// The value of a quoted token that may be empty.
+    fn text_or_empty(&self, token: Token) -> R<Name> {
+        if token.kind == T::Quoted {
+            if token.end - token.start == 2 {
+                return Ok("".into());
+            }
+            return self.name_of(token);
+        }
+        match String::from_utf8(self.string_value(token).into_vec()) {
+            Ok(name) => Ok(name.into()),
+            Err(e) => self.bad_name(e.as_bytes()),
+        }
+    }
+
     /// `CREATE USER ..` and `ALTER USER ..` behind the verb.
     pub fn create_user(&mut self, alter: bool) -> R<Statement> {
         self.expect(Kw::USER)?;

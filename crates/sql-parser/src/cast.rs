@@ -60,18 +60,24 @@ impl Parser<'_> {
             Kw::BINARY => CastType::Binary(self.opt_parens_number()?),
             Kw::CHAR | Kw::CHARACTER => {
                 let length = self.opt_parens_number()?;
-                let charset = self.cast_charset()?;
-                CastType::Char { length, charset }
+                let (charset, binary) = self.cast_charset()?;
+                CastType::Char {
+                    length,
+                    charset,
+                    binary,
+                }
             }
             Kw::NCHAR => CastType::Char {
                 length: self.opt_parens_number()?,
                 charset: Some("utf8mb3".into()),
+                binary: self.eat(Kw::BINARY),
             },
             Kw::NATIONAL if self.at_any(&[Kw::CHAR, Kw::CHARACTER]) => {
                 self.bump();
                 CastType::Char {
                     length: self.opt_parens_number()?,
                     charset: Some("utf8mb3".into()),
+                    binary: self.eat(Kw::BINARY),
                 }
             }
             Kw::SIGNED => {
@@ -114,25 +120,26 @@ impl Parser<'_> {
         })
     }
 
-    /// `CHARACTER SET cs`, `ASCII`, `UNICODE`, `BYTE`, `BINARY` behind `CAST(.. AS CHAR`.
-    fn cast_charset(&mut self) -> R<Option<Name>> {
-        if self.eat_charset() {
-            let name = self.charset_name()?;
-            self.eat(Kw::BINARY);
-            return Ok(Some(name));
-        }
-        let name = match self.kw() {
-            Kw::ASCII => "latin1",
-            Kw::UNICODE => "ucs2",
-            Kw::BYTE => "binary",
-            Kw::BINARY => {
+    /// `CHARACTER SET cs`, `ASCII`, `UNICODE`, `BYTE`, with `BINARY` behind or in front of it, behind `CAST(.. AS CHAR`.
+    fn cast_charset(&mut self) -> R<(Option<Name>, bool)> {
+        let before = self.eat(Kw::BINARY);
+        let charset = if self.eat_charset() {
+            Some(self.charset_name()?)
+        } else {
+            let name = match self.kw() {
+                Kw::ASCII => Some("latin1"),
+                Kw::UNICODE => Some("ucs2"),
+                // It says all by itself.
+                Kw::BYTE if !before => Some("binary"),
+                _ => None,
+            };
+            if name.is_some() {
                 self.bump();
-                return Ok(None);
             }
-            _ => return Ok(None),
+            name.map(Name::from)
         };
-        self.bump();
-        Ok(Some(name.into()))
+        let behind = !before && charset.is_some() && self.eat(Kw::BINARY);
+        Ok((charset, before || behind))
     }
 
     fn cast_decimal(&mut self) -> R<CastType> {

@@ -306,7 +306,7 @@ impl Parser<'_> {
     fn table_option_value(&mut self, kw: Kw, name: Name) -> R<TableOption> {
         Ok(match kw {
             Kw::ENGINE => TableOption::Engine(self.ident_or_text()?),
-            Kw::AUTO_INCREMENT => TableOption::AutoIncrement(self.number()?),
+            Kw::AUTO_INCREMENT => TableOption::AutoIncrement(self.whole_part()?),
             Kw::COLLATE => TableOption::Collate(self.charset_name()?),
             Kw::COMMENT => TableOption::Comment(self.text_string()?),
             Kw::KEY_BLOCK_SIZE => TableOption::KeyBlockSize(self.number()?),

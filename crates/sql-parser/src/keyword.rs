@@ -104,6 +104,46 @@ impl Kw {
         let number = self as usize;
         number != 0 && number <= RESERVED
     }
+
+    /// Whether the word is a function where its parenthesis follows at once (or under IGNORE_SPACE), and nothing else: the manual's
+    /// section on function name parsing.
+    pub fn is_function(self) -> bool {
+        matches!(
+            self,
+            Kw::ADDDATE
+                | Kw::BIT_AND
+                | Kw::BIT_OR
+                | Kw::BIT_XOR
+                | Kw::CAST
+                | Kw::COUNT
+                | Kw::CURDATE
+                | Kw::CURTIME
+                | Kw::DATE_ADD
+                | Kw::DATE_SUB
+                | Kw::EXTRACT
+                | Kw::GROUP_CONCAT
+                | Kw::JSON_ARRAYAGG
+                | Kw::JSON_OBJECTAGG
+                | Kw::MAX
+                | Kw::MID
+                | Kw::MIN
+                | Kw::NOW
+                | Kw::POSITION
+                | Kw::STD
+                | Kw::STDDEV
+                | Kw::STDDEV_POP
+                | Kw::STDDEV_SAMP
+                | Kw::SUBDATE
+                | Kw::SUBSTR
+                | Kw::SUBSTRING
+                | Kw::SUM
+                | Kw::SYSDATE
+                | Kw::TRIM
+                | Kw::VARIANCE
+                | Kw::VAR_POP
+                | Kw::VAR_SAMP
+        )
+    }
 }
 
 /// The reserved words, in the order of the alphabet.

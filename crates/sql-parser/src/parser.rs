@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Options;
-use super::ast::{Account, Name, ObjectName, SelectInto, Span};
+use super::ast::{Name, ObjectName, SelectInto, Span};
 use super::error::{ParseError, ParseErrorKind};
 use super::keyword::Kw;
 use super::lexer::{Lexer, T, Token, unescape};
@@ -347,7 +347,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn bad_name(&self, bytes: &[u8]) -> R<Name> {
+    pub fn bad_name(&self, bytes: &[u8]) -> R<Name> {
         let shown: String = bytes
             .iter()
             .take(10)
@@ -365,11 +365,30 @@ impl<'a> Parser<'a> {
 
     /// An identifier.
     pub fn ident(&mut self) -> R<Name> {
+        if self.is_function_name() {
+            return self.fail();
+        }
+        self.called()
+    }
+
+    /// An identifier, or a function's name in front of its parenthesis.
+    pub fn called(&mut self) -> R<Name> {
         if !self.is_ident(self.tok) {
             return self.fail();
         }
         let token = self.bump();
         self.name_of(token)
+    }
+
+    /// Whether the current word is a function's name for its parenthesis: it is no name of anything else then, unless a schema is in
+    /// front of it.
+    fn is_function_name(&mut self) -> bool {
+        let word = self.tok;
+        if word.kind != T::Word || !word.kw.is_function() {
+            return false;
+        }
+        let next = self.ahead(1);
+        self.call_follows(word, next)
     }
 
     /// An identifier, or a string used as one.
@@ -467,6 +486,19 @@ impl<'a> Parser<'a> {
         out.into()
     }
 
+    /// A number of which the whole part counts, up to the largest of 64 bits (`ulonglong_num` of MySQL's grammar).
+    pub fn whole_part(&mut self) -> R<u64> {
+        if !matches!(self.tok.kind, T::Decimal | T::Float) {
+            return self.number();
+        }
+        let token = self.bump();
+        let digits = self.slice(token).iter().take_while(|b| b.is_ascii_digit());
+        let whole = digits.fold(0u64, |n, b| {
+            n.saturating_mul(10).saturating_add(u64::from(b - b'0'))
+        });
+        Ok(whole)
+    }
+
     /// An unsigned integer that fits 64 bits.
     pub fn number(&mut self) -> R<u64> {
         let value = match self.tok.kind {
@@ -494,46 +526,6 @@ impl<'a> Parser<'a> {
             return self.parens_number().map(Some);
         }
         Ok(None)
-    }
-
-    /// An account: `user[@host]`, `CURRENT_USER[()]`.
-    pub fn account(&mut self) -> R<Account> {
-        if self.eat(Kw::CURRENT_USER) {
-            if self.take(T::LParen) {
-                self.need(T::RParen)?;
-            }
-            return Ok(Account::CurrentUser);
-        }
-        let user = if self.is(T::Str) || self.is(T::Quoted) && self.slice(self.tok).len() == 2 {
-            let token = self.bump();
-            self.text_or_empty(token)?
-        } else {
-            self.ident()?
-        };
-        let mut host: Name = "%".into();
-        if self.take(T::At) {
-            host = if self.is(T::Str) || self.is(T::Quoted) {
-                let token = self.bump();
-                self.text_or_empty(token)?
-            } else {
-                self.ident()?
-            };
-        }
-        Ok(Account::Named { user, host })
-    }
-
-    /// The value of a quoted token that may be empty.
-    fn text_or_empty(&self, token: Token) -> R<Name> {
-        if token.kind == T::Quoted {
-            if token.end - token.start == 2 {
-                return Ok("".into());
-            }
-            return self.name_of(token);
-        }
-        match String::from_utf8(self.string_value(token).into_vec()) {
-            Ok(name) => Ok(name.into()),
-            Err(e) => self.bad_name(e.as_bytes()),
-        }
     }
 
     /// A character set name; `None` for `DEFAULT`.

@@ -232,7 +232,7 @@ impl Parser<'_> {
 
     /// A column reference or a call that starts with an identifier.
     pub fn name_led(&mut self) -> R<Expr> {
-        let first = self.ident()?;
+        let first = self.called()?;
         match self.tok.kind {
             T::LParen => return self.generic_call(None, first),
             T::Dot => {}

@@ -21,11 +21,11 @@ pub(crate) struct Separators {
 }
 
 impl Separators {
-    /// Of a statement, which `what` names.
+    /// Of a statement, which `what` names; `plain`: under NO_BACKSLASH_ESCAPES, where nothing escapes unless the statement says so.
     ///
     /// # Errors
     /// 1083 for more than one character where one is meant; 1235 for fields of fixed size.
-    pub fn of(f: &TextFormat, what: &str) -> Result<Separators, SqlError> {
+    pub fn of(f: &TextFormat, plain: bool, what: &str) -> Result<Separators, SqlError> {
         let one = |s: &Option<Box<[u8]>>, default: Option<u8>| match s.as_deref() {
             None => Ok(default),
             Some([]) => Ok(None),
@@ -38,7 +38,7 @@ impl Separators {
             line: text(&f.lines_terminated, b"\n"),
             starting: text(&f.lines_starting, b""),
             enclosed: one(&f.enclosed, None)?,
-            escape: one(&f.escaped, Some(b'\\'))?,
+            escape: one(&f.escaped, (!plain).then_some(b'\\'))?,
         };
         if s.field.is_empty() && s.enclosed.is_none() {
             return Err(SqlError::not_supported(&format!(

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use types::datatype::field_flags;
 use types::error::codes;
-use types::{CollationId, DataType, LobSize, SqlError, Value, ValueRef};
+use types::{CollationId, DataType, IntWidth, LobSize, SqlError, Value, ValueRef};
 
 /// What a client is told about a result column.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +43,9 @@ pub struct ColumnMeta {
 /// The longest computed string, in characters, that is a VARCHAR in a table made from the result (MySQL's CONVERT_IF_BIGGER_TO_BLOB).
 const LONGEST_VARCHAR: u32 = 512;
 
+/// Characters of a whole number that may not fit an INT (MySQL's MY_INT32_NUM_DECIMAL_DIGITS without the sign).
+const SURELY_BIG: u8 = 10;
+
 impl ColumnMeta {
     /// A column that comes from no table.
     pub fn computed(name: &str, ty: DataType, nullable: bool) -> ColumnMeta {
@@ -62,8 +65,18 @@ impl ColumnMeta {
         }
     }
 
-    /// The type that the column has in a table made from the result. A computed string of more than 512 characters is a TEXT or BLOB there; the
-    /// value of a column keeps its type.
+    /// The value of an expression, as the client is told of it: what has no character set counts as compared by bytes, which a number
+    /// that is a column's value does not.
+    #[must_use]
+    pub fn of_expression(mut self) -> ColumnMeta {
+        if !self.ty.is_character() {
+            self.flags |= field_flags::BINARY;
+        }
+        self
+    }
+
+    /// The type that the column has in a table made from the result. A computed string of more than 512 characters is a TEXT or BLOB there, a
+    /// computed whole number of less than ten an INT; the value of a column keeps its type.
     pub fn column_type(&self) -> DataType {
         let long = |chars: u32| self.of_function && chars > LONGEST_VARCHAR;
         match self.ty {
@@ -72,6 +85,12 @@ impl ColumnMeta {
                 size: LobSize::for_bytes(u64::from(chars) * collation.charset().max_len() as u64),
                 collation,
             },
+            DataType::Int {
+                width: IntWidth::Big,
+                unsigned,
+                display: 1..SURELY_BIG,
+                ..
+            } if self.of_function => DataType::int(IntWidth::Int, unsigned),
             DataType::VarBinary(n) if long(n) => DataType::Blob(LobSize::for_bytes(u64::from(n))),
             _ => self.ty.clone(),
         }
@@ -102,6 +121,9 @@ pub struct Done {
     pub last_insert_id: u64,
     /// What LAST_INSERT_ID() returns from now on, where the statement generated ids.
     pub generated_id: Option<u64>,
+    /// It tells of the warnings of another statement, and has none of its own: clients that ask for warnings because a result says that there
+    /// are some would ask without end.
+    pub of_diagnostics: bool,
     /// Number of warnings, at most 65535.
     pub warnings: u16,
     /// Text such as `Rows matched: 1  Changed: 1  Warnings: 0`.

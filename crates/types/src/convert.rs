@@ -43,6 +43,8 @@ pub struct ConvertMode {
     pub no_zero_in_date: bool,
     /// ALLOW_INVALID_DATES.
     pub invalid_dates: bool,
+    /// TIME_TRUNCATE_FRACTIONAL: digits of a second that the column has no room for are cut off.
+    pub cut_fractions: bool,
     /// The session's time zone: TIMESTAMP columns are assigned local times and hold UTC.
     pub zone: Zone,
     /// Now in the session's zone: the date a TIME gets when it becomes a DATETIME.
@@ -65,6 +67,7 @@ impl ConvertMode {
         no_zero_date: true,
         no_zero_in_date: true,
         invalid_dates: false,
+        cut_fractions: false,
         zone: Zone::UTC,
         today: Today::Is(Date::ZERO),
     };
@@ -74,6 +77,7 @@ impl ConvertMode {
         no_zero_date: false,
         no_zero_in_date: false,
         invalid_dates: false,
+        cut_fractions: false,
         zone: Zone::UTC,
         today: Today::Is(Date::ZERO),
     };

@@ -280,4 +280,13 @@ impl TableDef {
             })
         })
     }
+
+    /// The column that `_rowid` stands for: the key that tells rows apart, where it is one whole number.
+    pub fn row_id_column(&self) -> Option<usize> {
+        let [part] = &self.indexes[self.clustered_choice()?].parts[..] else {
+            return None;
+        };
+        let column = usize::from(part.column);
+        matches!(self.columns[column].ty, DataType::Int { .. }).then_some(column)
+    }
 }

@@ -7,7 +7,9 @@ use super::conflict::{Conflict, ConflictCheck, RowLock};
 use super::guard_cursor::GuardCursor;
 use super::read::{Reader, current, mode_of};
 use super::reference::is_of_foreign_key;
+use super::same_entry::SameEntry;
 use super::scan_spec::{End, KeyBound, ScanSpec, names_one_row, successor};
+use super::unmatched::{Unmatched, unmatched};
 use super::{LockWait, Pins, ReadMode, RowBatch, Session};
 use crate::error;
 use crate::lock::Mode;
@@ -37,12 +39,22 @@ pub struct Scan {
     registered: bool,
     pub(super) candidates: Candidates,
     pub(super) walk: VersionWalk,
+    /// As [`Scan::passing_unmatched`] says.
+    passes: bool,
     /// What makes rows of entries that the snapshot is sure of, and the row made last.
     cover: Option<Arc<Cover>>,
     made: Vec<u8>,
 }
 
 impl Scan {
+    /// Passes rows that others are changing and that did not match before: nobody waits for those (InnoDB's semi-consistent read). Only
+    /// where rows that do not match are not locked either, and only by the clustered index, as there.
+    #[must_use]
+    pub fn passing_unmatched(mut self) -> Scan {
+        self.passes = true;
+        self
+    }
+
     /// Takes rows from the entries of the index where they say enough: then only the columns that `cover` was made for are in them, and
     /// all others look like NULL.
     ///
@@ -148,6 +160,7 @@ impl Session {
             registered: false,
             candidates: Candidates::default(),
             walk: VersionWalk::default(),
+            passes: false,
             cover: None,
             made: Vec::new(),
         }
@@ -303,6 +316,7 @@ impl Session {
             direction,
             walk,
             guard,
+            passes,
             ..
         } = scan;
         let t: &Table = table;
@@ -328,7 +342,16 @@ impl Session {
                     if is_external(value) {
                         reader.session.hold_versions();
                     }
-                    take_current(l, guard, t, key, value, batch, filter)
+                    let looked = match *passes && !l.all {
+                        true => unmatched(&reader, &l.check, walk, t, value, filter),
+                        false => Unmatched::No,
+                    };
+                    match looked {
+                        Unmatched::Yes => Ok(()),
+                        Unmatched::No => take_current(l, guard, t, key, value, batch, filter),
+                        Unmatched::Storage(e) => Err(storage(e)),
+                        Unmatched::Conflict(c) => Err(Stop::Conflict(c)),
+                    }
                 }
             };
             match taken {
@@ -466,30 +489,6 @@ pub(super) fn storage(e: OpError) -> Stop {
     match e {
         OpError::Wait(w) => Stop::Wait(w),
         e => Stop::Storage(e),
-    }
-}
-
-/// Whether a row still has the values that a secondary entry stands for.
-struct SameEntry<'a> {
-    t: &'a Table,
-    index: usize,
-    entry: &'a [u8],
-    /// The entry itself says so.
-    sure: bool,
-    buf: Vec<u8>,
-}
-
-impl SameEntry<'_> {
-    fn holds(&mut self, row: RowRef<'_>) -> bool {
-        if self.sure {
-            return true;
-        }
-        self.buf.clear();
-        let parts = self.t.key_parts(self.index);
-        for (p, c) in parts.iter().zip(self.t.index_columns(self.index)) {
-            p.encode(row.column(c), &mut self.buf);
-        }
-        self.entry.starts_with(&self.buf)
     }
 }
 

@@ -176,6 +176,7 @@ fn stored(value: Value, from: &Column, to: &ColumnDef) -> Result<Value, SqlError
         no_zero_date: false,
         no_zero_in_date: false,
         invalid_dates: true,
+        cut_fractions: false,
         zone: types::temporal::Zone::UTC,
         today: types::convert::Today::Is(types::Date::default()),
     };

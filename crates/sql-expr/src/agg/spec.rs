@@ -8,7 +8,7 @@ use crate::ctx::EvalCtx;
 use crate::func::json_type;
 use crate::infer::{Domain, domain};
 use crate::node::Expr;
-use crate::ty::{Coercibility, ExprType, NOT_FIXED};
+use crate::ty::{Coercibility, ExprType, NOT_FIXED, Shape};
 use crate::unify;
 use sql_parser::ast::{self, AggregateFunc};
 
@@ -129,13 +129,26 @@ fn infer(func: AggregateFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<Exp
             let s = scale.saturating_add(increment).min(30);
             ExprType::decimal(digits.saturating_add(s), s, true)
         }
-        AggregateFunc::Min | AggregateFunc::Max => first.or_null().words_as_text(),
+        AggregateFunc::Min | AggregateFunc::Max => ExprType {
+            zeros: 0,
+            ..first.or_null().words_as_text()
+        },
         AggregateFunc::BitAnd | AggregateFunc::BitOr | AggregateFunc::BitXor => {
             ExprType::uint(21, false)
         }
-        AggregateFunc::Sum
-        | AggregateFunc::Avg
-        | AggregateFunc::StdPop
+        AggregateFunc::Sum => ExprType::plain(
+            Shape::Double {
+                scale: first.scale(),
+            },
+            true,
+        ),
+        AggregateFunc::Avg => ExprType::plain(
+            Shape::Double {
+                scale: first.scale().saturating_add(increment).min(NOT_FIXED),
+            },
+            true,
+        ),
+        AggregateFunc::StdPop
         | AggregateFunc::StdSamp
         | AggregateFunc::VarPop
         | AggregateFunc::VarSamp => ExprType::double(true),

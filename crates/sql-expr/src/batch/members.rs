@@ -83,6 +83,9 @@ impl<'r> Run<'r, '_> {
 
     /// `x [NOT] LIKE pattern`
     pub(super) fn like(&mut self, like: &'r LikeNode, sel: Sel<'_>) -> Option<Vec<u8>> {
+        if like.given.is_some() {
+            return None;
+        }
         let (t, p): (Out<'r>, Out<'r>) = (
             self.value(&like.text, sel)?,
             self.value(&like.pattern, sel)?,

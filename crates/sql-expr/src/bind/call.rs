@@ -1,6 +1,7 @@
 //! Calls by name.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::Binder;
 use crate::func::{self, InferCx};
@@ -8,7 +9,41 @@ use crate::node::RegexpUse;
 use crate::node::{Call, Expr, Node};
 use sql_parser::ast;
 
+/// Whether a value is written as itself.
+fn is_literal(e: &ast::Expr) -> bool {
+    use ast::Expr as E;
+    matches!(
+        e,
+        E::Null
+            | E::Bool(_)
+            | E::Int(_)
+            | E::Decimal(_)
+            | E::Float(_)
+            | E::Str(_)
+            | E::Introduced(_)
+            | E::Hex(_)
+            | E::Bit(_)
+            | E::Temporal(..)
+            | E::Param(_)
+    )
+}
+
+/// Whether NAME_CONST takes it: a literal, with a sign or a collation.
+fn is_named_constant(e: &ast::Expr) -> bool {
+    match e {
+        ast::Expr::Unary(ast::UnaryOp::Neg, x) | ast::Expr::Collate(x, _) => is_literal(x),
+        e => is_literal(e),
+    }
+}
+
 impl Binder<'_> {
+    /// CHAR columns among a function's arguments, as long as the session wants to see them.
+    pub(super) fn show_padded(&self, args: &mut [Expr]) {
+        for a in args {
+            *a = func::padded(std::mem::replace(a, Expr::null()), self.cx);
+        }
+    }
+
     pub(super) fn call(&mut self, c: &ast::Call) -> Result<Expr, SqlError> {
         if let Some(schema) = &c.schema {
             return Err(SqlError::no_such_function(&format!("{schema}.{}", c.name)));
@@ -34,7 +69,16 @@ impl Binder<'_> {
             };
             return Err(SqlError::no_such_function(&name));
         };
+        if let ("name_const", [name, value]) = (def.name, &c.args[..])
+            && !(is_literal(name) && is_named_constant(value))
+        {
+            return Err(SqlError::new(
+                codes::ER_WRONG_ARGUMENTS,
+                "Incorrect arguments to NAME_CONST",
+            ));
+        }
         let mut args = self.bind_all(&c.args)?;
+        self.show_padded(&mut args);
         let mut ty = def
             .bind(&InferCx::new(self.cx, def.name), &mut args)
             .map_err(|e| {

@@ -10,6 +10,7 @@ use crate::cast;
 use crate::compare::Comparer;
 use crate::conv;
 use crate::date_text;
+use crate::func::Digits;
 use crate::node::{CmpOp, Expr, Node};
 use crate::ty::{ExprType, IntKind, Shape};
 use crate::unify;
@@ -27,11 +28,31 @@ impl Binder<'_> {
         })
     }
 
-    /// How two operands (values or rows) are compared; they are brought to where that works.
+    /// How two operands (values or rows) of an operator are compared; they are brought to where that works.
     pub(super) fn pair(&self, a: &mut Expr, b: &mut Expr, op: &str) -> Result<Comparer, SqlError> {
+        if width(a) == 1 && width(b) == 1 {
+            let exact = self.exact_pair(a, b, op)?;
+            if exact == Comparer::Double {
+                fit_digits(a, b);
+                fit_digits(b, a);
+                return Comparer::of_operator(a, b, self.cx.collation, op);
+            }
+            return Ok(exact);
+        }
+        same_width(a, b)?;
+        self.row_pair(a, b, op, Self::pair)
+    }
+
+    /// As [`pair`](Self::pair) for a member of a list: what is left of the digits of FLOAT(M,D) counts too.
+    pub(super) fn exact_pair(
+        &self,
+        a: &mut Expr,
+        b: &mut Expr,
+        op: &str,
+    ) -> Result<Comparer, SqlError> {
         if width(a) != 1 || width(b) != 1 {
             same_width(a, b)?;
-            return self.row_pair(a, b, op);
+            return self.row_pair(a, b, op, Self::exact_pair);
         }
         if a.ty.is_number() {
             b.make_number();
@@ -50,13 +71,19 @@ impl Binder<'_> {
         Comparer::choose(&a.ty, &b.ty, self.cx.collation, op)
     }
 
-    fn row_pair(&self, a: &mut Expr, b: &mut Expr, op: &str) -> Result<Comparer, SqlError> {
+    fn row_pair(
+        &self,
+        a: &mut Expr,
+        b: &mut Expr,
+        op: &str,
+        pair: fn(&Self, &mut Expr, &mut Expr, &str) -> Result<Comparer, SqlError>,
+    ) -> Result<Comparer, SqlError> {
         match (&mut a.node, &mut b.node) {
             (Node::Row(x), Node::Row(y)) => {
                 let parts = x
                     .iter_mut()
                     .zip(y.iter_mut())
-                    .map(|(x, y)| self.pair(x, y, op))
+                    .map(|(x, y)| pair(self, x, y, op))
                     .collect::<Result<Vec<_>, _>>()?;
                 // rows in rows are compared as one long row
                 let flat = parts.into_iter().flat_map(|c| match c {
@@ -71,8 +98,11 @@ impl Binder<'_> {
                 let parts = x
                     .iter()
                     .zip(&y)
-                    .map(|(x, y)| Comparer::choose(x, y, self.cx.collation, op))
-                    .collect::<Result<Vec<_>, _>>()?;
+                    .map(|(x, y)| {
+                        let how = Comparer::choose(x, y, self.cx.collation, op)?;
+                        Ok(how.by_digits(x, y))
+                    })
+                    .collect::<Result<Vec<_>, SqlError>>()?;
                 Ok(Comparer::Row(parts))
             }
         }
@@ -218,6 +248,15 @@ impl Binder<'_> {
         };
         *constant = Expr::constant(value, ty);
         Ok(())
+    }
+}
+
+/// Brings what is the same for every row to what a column of FLOAT(M,D) or DOUBLE(M,D) beside it stores for it.
+fn fit_digits(column: &Expr, other: &mut Expr) {
+    if let Some(digits) = Digits::of_column(column)
+        && other.is_row_constant()
+    {
+        digits.bring(other);
     }
 }
 

@@ -55,9 +55,6 @@ pub(crate) fn fold(e: Expr, cx: &EvalCtx<'_>) -> Expr {
     match value {
         Some(Ok(v)) => {
             let mut ty = e.ty;
-            if !v.is_null() {
-                ty.nullable = false;
-            }
             ty.bits = false;
             if clock || (overflow::computes(&e) && !overflow::has_room(&v)) {
                 // Who asks for a whole number has to name the expression, or needs to know that its text was a time.

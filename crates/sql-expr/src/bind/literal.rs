@@ -124,19 +124,22 @@ impl Binder<'_> {
             )
         };
         Ok(match kind {
+            // A literal has the parts of its type, and no others.
             ast::TemporalKind::Date => match cast::temporal_constant(b, true, self.cx)? {
-                v @ Val::Date(_) => Expr::constant(v, ExprType::plain(Shape::Date, false)),
+                v @ Val::Date(_) if !has_clock(b) => {
+                    Expr::constant(v, ExprType::plain(Shape::Date, false))
+                }
                 _ => return Err(wrong("DATE")),
             },
             ast::TemporalKind::Time => {
                 let p = Time::parse(b)
-                    .filter(|p| !p.truncated && !p.clamped)
+                    .filter(|p| !p.truncated && !p.clamped && !has_date(b))
                     .ok_or_else(|| wrong("TIME"))?;
                 let fsp = p.value.fsp();
                 Expr::constant(Val::Time(p.value), ExprType::plain(Shape::Time(fsp), false))
             }
             ast::TemporalKind::Timestamp => match cast::temporal_constant(b, false, self.cx)? {
-                Val::DateTime(d) => Expr::constant(
+                Val::DateTime(d) if has_clock(b) => Expr::constant(
                     Val::DateTime(d),
                     ExprType::plain(Shape::DateTime(d.fsp()), false),
                 ),
@@ -144,6 +147,27 @@ impl Binder<'_> {
             },
         })
     }
+}
+
+/// Whether the text of a date goes on with a time. Digits alone do from ten of them on.
+fn has_clock(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    match text.iter().all(u8::is_ascii_digit) {
+        true => text.len() > 8,
+        false => {
+            let parts = text.split(|b| !b.is_ascii_digit());
+            parts.filter(|p| !p.is_empty()).count() > 3
+        }
+    }
+}
+
+/// Whether the text of a time begins with a date: it has more parts than days, a time and a fraction, or more digits than any time.
+fn has_date(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let parts = text.split(|b| !b.is_ascii_digit());
+    let parts = parts.filter(|p| !p.is_empty()).count();
+    let dashed = text.iter().skip(1).any(|b| *b == b'-');
+    dashed || parts > 5 || parts == 1 && text.len() >= 12
 }
 
 /// The bytes at a fault as error 1300 shows them.

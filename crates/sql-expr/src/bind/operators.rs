@@ -7,26 +7,25 @@ use super::{Binder, wrong_columns};
 use crate::arms;
 use crate::arms::adopt;
 use crate::compare::Comparer;
+use crate::func;
 use crate::infer::{self, Arith, Domain};
 use crate::node::InList;
 use crate::node::{BitOp, Call, Case, CmpOp, Expr, Node};
 use crate::node::{LikeNode, RegexpNode, RegexpUse};
-use crate::ty::{ExprType, Shape};
+use crate::pattern;
+use crate::ty::{Coercibility, ExprType, Shape};
 use crate::unify;
 use crate::val::Val;
 use crate::vars::SqlMode;
-use crate::{conv, func};
 use sql_parser::ast;
 
 pub(super) fn any_null(parts: &[Expr]) -> bool {
     parts.iter().any(|p| p.ty.nullable)
 }
 
-/// Whether the 64 bits of a whole number have the highest one: it is negative, or 2^63 and more. The least of all is not counted where it
-/// was written with a minus: MySQL finds no room for its negative.
-fn beyond_the_half(v: &Val<'_>, written: &ast::Expr) -> bool {
+/// Whether the 64 bits of a whole number have the highest one: it is negative, or 2^63 and more.
+fn beyond_the_half(v: &Val<'_>) -> bool {
     match v {
-        Val::Int(i64::MIN) => !matches!(written, ast::Expr::Unary(ast::UnaryOp::Neg, _)),
         Val::Int(i) => *i < 0,
         Val::Uint(u) | Val::Bit(u, _) => *u >= 1 << 63,
         _ => false,
@@ -82,13 +81,12 @@ impl Binder<'_> {
                 ExprType::decimal(d.precision(), 0, false),
             ));
         }
-        let written = x;
         let mut x = self.number(x)?;
         adopt(&mut x, &ExprType::double(true));
         let mut domain = infer::domain(&x.ty);
         let mut ty = infer::negated(&x.ty);
         // A constant whose negative may have no room in 64 bits is negated as a decimal.
-        if domain == Domain::Int && x.as_const().is_some_and(|v| beyond_the_half(v, written)) {
+        if domain == Domain::Int && x.as_const().is_some_and(beyond_the_half) {
             domain = Domain::Decimal;
             ty = ExprType::decimal(x.ty.int_digits().clamp(1, 65), 0, x.ty.nullable);
         }
@@ -199,6 +197,7 @@ impl Binder<'_> {
     /// A call of a built-in function that exists.
     pub(super) fn function(&self, name: &str, mut args: Vec<Expr>) -> Result<Expr, SqlError> {
         let def = func::find(name).ok_or_else(|| SqlError::no_such_function(name))?;
+        self.show_padded(&mut args);
         let ty = def.bind(&func::InferCx::new(self.cx, def.name), &mut args)?;
         Ok(Expr {
             node: Node::Call(Call { def, args }),
@@ -241,7 +240,13 @@ impl Binder<'_> {
         op: &str,
     ) -> Result<Vec<Comparer>, SqlError> {
         if width(x) != 1 || others.len() == 1 || others.iter().any(|m| width(m) != 1) {
-            return others.into_iter().map(|m| self.pair(x, m, op)).collect();
+            // A list of one member is a comparison with that.
+            let one = op == "in" && others.len() == 1;
+            let pair = |m| match one {
+                true => self.pair(x, m, op),
+                false => self.exact_pair(x, m, op),
+            };
+            return others.into_iter().map(pair).collect();
         }
         // A parameter takes the type of the members where they are of one kind.
         let kind = |t: &ExprType| (t.is_number(), t.is_text(), t.is_temporal());
@@ -301,9 +306,9 @@ impl Binder<'_> {
     pub(super) fn like(&mut self, l: &ast::Like) -> Result<Expr, SqlError> {
         let mut text = self.bind(&l.expr)?;
         let mut pattern = self.bind(&l.pattern)?;
-        let escape = match &l.escape {
-            None if self.cx.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => None,
-            None => Some(u32::from(b'\\')),
+        let (escape, given) = match &l.escape {
+            None if self.cx.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => (None, None),
+            None => (Some(u32::from(b'\\')), None),
             Some(e) => self.escape(e)?,
         };
         let mut texts = [&mut text, &mut pattern];
@@ -314,6 +319,7 @@ impl Binder<'_> {
                 text,
                 pattern,
                 escape,
+                given,
                 collation: c.collation,
                 negated: l.negated,
             })),
@@ -321,19 +327,24 @@ impl Binder<'_> {
         })
     }
 
-    fn escape(&mut self, e: &ast::Expr) -> Result<Option<u32>, SqlError> {
-        let wrong = || SqlError::new(codes::ER_WRONG_ARGUMENTS, "Incorrect arguments to ESCAPE");
-        let e = self.bind(e)?;
-        let v = e.as_const().ok_or_else(wrong)?;
-        if v.is_null() {
-            return Ok(Some(u32::from(b'\\')));
+    /// The escape character of a LIKE: a constant, or what is the same for all of the statement.
+    fn escape(&mut self, e: &ast::Expr) -> Result<(Option<u32>, Option<Expr>), SqlError> {
+        let mut e = self.bind(e)?;
+        if let Some(v) = e.as_const() {
+            return Ok((pattern::escape_of(v, &e.ty)?, None));
         }
-        let t = conv::text_of(v, &e.ty);
-        match e.ty.charset().next_char(&t) {
-            None => Ok(None),
-            Some((c, n)) if n == t.len() => Ok(Some(c)),
-            Some(_) => Err(wrong()),
+        if !e.is_row_constant() {
+            return Err(SqlError::new(
+                codes::ER_WRONG_ARGUMENTS,
+                "Incorrect arguments to ESCAPE",
+            ));
         }
+        let collation = self.connection();
+        adopt(
+            &mut e,
+            &ExprType::text(1, collation, Coercibility::Literal, true),
+        );
+        Ok((None, Some(e)))
     }
 
     pub(super) fn regexp(&mut self, r: &ast::Regexp) -> Result<Expr, SqlError> {

@@ -126,6 +126,9 @@ impl Binder<'_> {
         if let (CastTo::Char(..), ast::CastType::Char { charset: None, .. }) = (to, &c.target) {
             e.ty.collation = self.connection();
         }
+        if let (CastTo::Char(..), ast::CastType::Char { binary: true, .. }) = (to, &c.target) {
+            e.ty.collation = CollationId::bin_of(e.ty.charset());
+        }
         Ok(e)
     }
 
@@ -143,7 +146,9 @@ impl Binder<'_> {
         };
         Ok(match t {
             ast::CastType::Binary(n) => CastTo::Binary(limit(n)),
-            ast::CastType::Char { length, charset } => {
+            ast::CastType::Char {
+                length, charset, ..
+            } => {
                 let cs = match charset {
                     None => self.connection().charset(),
                     Some(name) => {
@@ -162,7 +167,10 @@ impl Binder<'_> {
             ast::CastType::Datetime(f) => CastTo::DateTime(fsp(*f)?),
             ast::CastType::Year => CastTo::Year,
             ast::CastType::Decimal { precision, scale } => {
-                let p = if *precision == 0 { 10 } else { *precision };
+                let p = match (*precision, *scale) {
+                    (0, 0) => 10,
+                    (p, _) => p,
+                };
                 if *scale > 30 {
                     return Err(SqlError::new(
                         codes::ER_TOO_BIG_SCALE,
@@ -180,7 +188,7 @@ impl Binder<'_> {
                 if *scale > p {
                     return Err(SqlError::new(
                         codes::ER_M_BIGGER_THAN_D,
-                        "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column 'CAST').",
+                        "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '').",
                     ));
                 }
                 CastTo::Decimal(p as u8, *scale as u8)

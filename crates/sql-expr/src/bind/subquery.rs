@@ -113,8 +113,11 @@ impl Binder<'_> {
             .part_types(&x)
             .iter()
             .zip(&s.columns)
-            .map(|(p, c)| Comparer::choose(p, c, self.cx.collation, op.symbol()))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|(p, c)| {
+                let how = Comparer::choose(p, c, self.cx.collation, op.symbol())?;
+                Ok(how.by_digits(p, c))
+            })
+            .collect::<Result<Vec<_>, SqlError>>()?;
         Ok(Expr {
             node: Node::Quantified(Box::new(Quantified {
                 expr: x,

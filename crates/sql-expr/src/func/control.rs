@@ -94,6 +94,7 @@ fn nullif(a: Args<'_>) -> Out<'_> {
         return Ok(Val::Null);
     }
     let c = Comparer::choose(a.ty(0), a.ty(1), a.cx.collation, "nullif")?;
+    let c = c.by_digits(a.ty(0), a.ty(1));
     let (p, q) = c.pair(&a.args[0], &a.args[1], a.cx, a.row)?;
     if c.equal(&p, a.ty(0), &q, a.ty(1), a.cx) == Some(true) {
         Ok(Val::Null)

@@ -11,6 +11,7 @@ mod datetime;
 mod datetime_parts;
 mod def;
 mod digest;
+mod digits;
 mod format;
 mod gtid;
 mod infer;
@@ -19,6 +20,7 @@ mod json;
 mod json_edit;
 mod net;
 mod numeric;
+mod padded;
 mod string;
 mod string_edit;
 mod uuid;
@@ -31,7 +33,9 @@ pub(crate) use super::node::Args;
 pub use super::node::{FuncDef, InferCx, InferFn};
 pub use def::MANY;
 pub(crate) use def::{def, some};
+pub(crate) use digits::Digits;
 pub(crate) use infer::json_type;
+pub use padded::padded;
 pub(crate) use string::substring_of;
 
 /// FNV-1a of 32 bits (Fowler, Noll, Vo), for short names of ours: what a client sends is looked up and never kept.

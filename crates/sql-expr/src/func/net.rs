@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use types::SqlError;
+use types::charset::Charset;
 use types::error::codes;
 
 use super::infer::{ascii_or_null, bytes, int_not_null};
@@ -31,8 +32,9 @@ pub(super) const TABLE: &[FuncDef] = &[
     .light(),
     def("is_ipv4_compat", 1, 1, int_not_null::<1>, |a| {
         is(a, |t| {
-            matches!(t, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, rest @ ..]
-                if rest.len() == 4 && rest[..3] != [0, 0, 0])
+            // Neither `::` nor `::1` (RFC 4291, 2.5.5.1).
+            matches!(t, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d]
+                if u32::from_be_bytes([*a, *b, *c, *d]) > 1)
         })
     }),
     def("is_ipv4_mapped", 1, 1, int_not_null::<1>, |a| {
@@ -107,12 +109,27 @@ fn inet6_aton(a: Args<'_>) -> Out<'_> {
     })
 }
 
+/// The text of an address: one whose first 96 bits are zero, and no more, ends in the four numbers of IPv4.
+fn shown_v6(b: [u8; 16]) -> String {
+    let ip = Ipv6Addr::from(b);
+    match ip.segments() {
+        [0, 0, 0, 0, 0, 0, high, _] if high != 0 => {
+            format!("::{}", Ipv4Addr::new(b[12], b[13], b[14], b[15]))
+        }
+        _ => ip.to_string(),
+    }
+}
+
 fn inet6_ntoa(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
+    if a.charset(0) != Charset::Binary {
+        // Text is no address as bytes, whatever its length.
+        return Ok(Val::Null);
+    }
     Ok(if let Ok(b) = <[u8; 4]>::try_from(&t[..]) {
         Val::owned(Ipv4Addr::from(b).to_string())
     } else if let Ok(b) = <[u8; 16]>::try_from(&t[..]) {
-        Val::owned(Ipv6Addr::from(b).to_string())
+        Val::owned(shown_v6(b))
     } else {
         Val::Null
     })

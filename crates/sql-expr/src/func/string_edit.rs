@@ -94,8 +94,8 @@ fn concat_ws(a: Args<'_>) -> Out<'_> {
 
 fn infer_replace(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
     let chars = u64::from(args[0].ty.chars());
-    let longer = args[2].ty.chars().saturating_sub(args[1].ty.chars());
-    let grown = chars.saturating_mul(u64::from(longer).saturating_add(1));
+    // What is looked for may be one character.
+    let grown = chars.saturating_mul(u64::from(args[2].ty.chars().max(1)));
     let nullable = any_null(args);
     let c = cx.unify(args.iter_mut(), true)?;
     Ok(text_type(c, grown, nullable))

@@ -7,6 +7,10 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SqlMode(u64);
 
+/// Bits of servers before MySQL 8.0 that a number may still have, and that mean nothing: mysqlbinlog writes modes as numbers. NO_AUTO_CREATE_USER
+/// is one of them, and as a word it is refused.
+const IGNORED: u64 = 0x3_FF00 | 1 << 28;
+
 /// Names by bit; an empty name is a bit that MySQL no longer accepts.
 const NAMES: [&str; 33] = [
     "REAL_AS_FLOAT",
@@ -37,7 +41,7 @@ const NAMES: [&str; 33] = [
     "ALLOW_INVALID_DATES",
     "ERROR_FOR_DIVISION_BY_ZERO",
     "TRADITIONAL",
-    "NO_AUTO_CREATE_USER",
+    "",
     "HIGH_NOT_PRECEDENCE",
     "NO_ENGINE_SUBSTITUTION",
     "PAD_CHAR_TO_FULL_LENGTH",
@@ -85,8 +89,6 @@ modes! {
     ERROR_FOR_DIVISION_BY_ZERO = 26;
     /// The TRADITIONAL combination.
     TRADITIONAL = 27;
-    /// Accepted from dumps of older servers; without meaning.
-    NO_AUTO_CREATE_USER = 28;
     /// NOT binds as tightly as `!`.
     HIGH_NOT_PRECEDENCE = 29;
     /// An unknown engine is an error.
@@ -189,8 +191,8 @@ impl SqlMode {
             .enumerate()
             .filter(|(_, n)| !n.is_empty())
             .fold(0u64, |m, (i, _)| m | 1 << i);
-        if bits & !known == 0 {
-            Ok(Self::from_bits(bits))
+        if bits & !(known | IGNORED) == 0 {
+            Ok(Self::from_bits(bits & known))
         } else {
             Err(bits.to_string())
         }
@@ -242,6 +244,14 @@ mod tests {
     fn unknown_words_are_named() {
         assert_eq!(SqlMode::parse("ansi,foo"), Err("foo".to_owned()));
         assert!(SqlMode::from_number(1 << 40).is_err());
+        assert_eq!(
+            SqlMode::parse("NO_AUTO_CREATE_USER"),
+            Err("NO_AUTO_CREATE_USER".to_owned())
+        );
+        assert_eq!(
+            SqlMode::from_number(1 << 28 | 1 << 9 | 4).unwrap().bits(),
+            4
+        );
         assert_eq!(SqlMode::parse("").unwrap().bits(), 0);
     }
 }

@@ -376,6 +376,8 @@ pub enum CastType {
         length: Option<u64>,
         /// Character set.
         charset: Option<Name>,
+        /// `BINARY`: the result is compared character by character, by the set's `_bin` collation.
+        binary: bool,
     },
     /// `SIGNED [INTEGER]`.
     Signed,

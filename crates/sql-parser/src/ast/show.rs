@@ -153,6 +153,19 @@ pub enum ShowWhat {
     Other(Name),
 }
 
+impl ShowWhat {
+    /// Whether it tells of the statement before, and so leaves what is known of that alone.
+    pub fn is_diagnostic(&self) -> bool {
+        matches!(
+            self,
+            ShowWhat::Warnings(_)
+                | ShowWhat::Errors(_)
+                | ShowWhat::WarningCount
+                | ShowWhat::ErrorCount
+        )
+    }
+}
+
 /// `DESCRIBE t [column | 'pattern']`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Describe {

@@ -135,17 +135,22 @@ impl Printer<'_, '_, '_> {
         match target {
             CastType::Binary(None) => self.text("char charset binary"),
             CastType::Binary(Some(n)) => write!(self.out, "char({n}) charset binary"),
-            CastType::Char { length, charset } => {
+            CastType::Char {
+                length,
+                charset,
+                binary,
+            } => {
                 self.text("char")?;
                 if let Some(n) = length {
                     write!(self.out, "({n})")?;
                 }
-                match charset {
-                    Some(charset) => {
-                        self.text(" charset ")?;
-                        self.charset(charset)
-                    }
-                    None => Ok(()),
+                if let Some(charset) = charset {
+                    self.text(" charset ")?;
+                    self.charset(charset)?;
+                }
+                match binary {
+                    true => self.text(" binary"),
+                    false => Ok(()),
                 }
             }
             CastType::Signed => self.text("signed"),

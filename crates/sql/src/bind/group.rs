@@ -14,8 +14,8 @@ use super::names::Names;
 use super::row_rules::columns_read;
 use super::select::Item;
 use super::source::TableSource;
-use super::tree::SortKey;
-use sql_expr::{CmpOp, Column, Expr, Node};
+use super::tree::{BoundSub, SortKey};
+use sql_expr::{CmpOp, Expr, Node};
 
 /// Bound expressions, of which it is asked whether another one is the same as any: each is written down once, as thousands of them
 /// may be asked for among thousands.
@@ -114,25 +114,44 @@ fn fixed(e: &Expr, known: &Determined) -> bool {
     ok
 }
 
-/// The first column of an expression that the groups do not determine.
-fn loose<'e>(
-    e: &'e Expr,
+/// The subquery that an expression is.
+fn subquery_of(e: &Expr) -> Option<u32> {
+    match &e.node {
+        Node::Subquery(i) | Node::Exists(i) => Some(*i),
+        Node::Quantified(q) => Some(q.subquery),
+        _ => None,
+    }
+}
+
+/// The first column of an expression that the groups do not determine, those that its subqueries read of this block included.
+fn loose(
+    e: &Expr,
     keys: &Known,
     known: &Determined,
-    own: &dyn Fn(u16) -> bool,
-) -> Option<&'e Column> {
+    names: &Names<'_>,
+    subqueries: &[BoundSub],
+) -> Option<String> {
+    let own = |slot: u16| names.tables.iter().any(|t| t.slot == slot);
+    let free = |slot: u16, ordinal: u16| own(slot) && !known.contains(&(slot, ordinal));
     if keys.has(e) {
         return None;
     }
     match &e.node {
         Node::Aggregate(_) => None,
-        Node::Column(c) if own(c.slot) && !known.contains(&(c.slot, c.ordinal)) => Some(c),
+        Node::Column(c) if free(c.slot, c.ordinal) => Some(c.name.to_string()),
         Node::Call(c) if c.def.name.eq_ignore_ascii_case("any_value") => None,
         _ => {
-            let mut found = None;
+            let read = subquery_of(e).and_then(|i| subqueries.get(i as usize));
+            let mut read = read.into_iter().flat_map(|s| &s.outer);
+            let mut found =
+                read.find(|(slot, ordinal)| free(*slot, *ordinal))
+                    .and_then(|(slot, ordinal)| {
+                        let column = names.table(*slot)?.column_expr(usize::from(*ordinal));
+                        column.as_column().map(|c| c.name.to_string())
+                    });
             e.each_child(&mut |x| {
                 if found.is_none() {
-                    found = loose(x, keys, known, own);
+                    found = loose(x, keys, known, names, subqueries);
                 }
             });
             found
@@ -151,10 +170,10 @@ pub(crate) fn check(
     items: &[Item<'_>],
     having: Option<&Expr>,
     order: &[SortKey],
+    subqueries: &[BoundSub],
 ) -> Result<(), SqlError> {
     let known = determined(names, conds, keys);
     let grouped = Known::of(keys);
-    let own = |slot: u16| names.tables.iter().any(|t| t.slot == slot);
     let lists = [
         (
             "SELECT list",
@@ -165,7 +184,7 @@ pub(crate) fn check(
     ];
     for (place, exprs) in lists {
         for (i, e) in exprs.into_iter().enumerate() {
-            let Some(c) = loose(e, &grouped, &known, &own) else {
+            let Some(name) = loose(e, &grouped, &known, names, subqueries) else {
                 continue;
             };
             let n = i + 1;
@@ -173,16 +192,14 @@ pub(crate) fn check(
                 SqlError::new(
                     codes::ER_MIX_OF_GROUP_FUNC_AND_FIELDS,
                     format!(
-                        "In aggregated query without GROUP BY, expression #{n} of {place} contains nonaggregated column '{}'; this is incompatible with sql_mode=only_full_group_by",
-                        c.name
+                        "In aggregated query without GROUP BY, expression #{n} of {place} contains nonaggregated column '{name}'; this is incompatible with sql_mode=only_full_group_by"
                     ),
                 )
             } else {
                 SqlError::new(
                     codes::ER_WRONG_FIELD_WITH_GROUP,
                     format!(
-                        "Expression #{n} of {place} is not in GROUP BY clause and contains nonaggregated column '{}' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by",
-                        c.name
+                        "Expression #{n} of {place} is not in GROUP BY clause and contains nonaggregated column '{name}' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by"
                     ),
                 )
             });

@@ -27,6 +27,7 @@ pub(crate) fn column(item: &Item<'_>, names: &Names<'_>, aggregates: &[AggSpec])
                 item.expr.ty.to_data_type(),
                 item.expr.ty.nullable,
             )
+            .of_expression()
         },
     }
 }

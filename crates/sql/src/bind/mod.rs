@@ -377,7 +377,7 @@ impl<'p> StatementBinder<'p> {
 
     /// `a = b` of two bound expressions.
     pub(crate) fn equality(&self, a: Expr, b: Expr) -> Result<Expr, SqlError> {
-        let comparer = Comparer::choose(&a.ty, &b.ty, self.ctx.cx.collation, "=")?;
+        let comparer = Comparer::of_operator(&a, &b, self.ctx.cx.collation, "=")?;
         let nullable = a.ty.nullable || b.ty.nullable;
         Ok(Expr {
             node: Node::Compare(CmpOp::Eq, comparer, Box::new([a, b])),

@@ -50,7 +50,7 @@ impl StatementBinder<'_> {
 
     /// As [`note_params`](Self::note_params), for what an aggregate takes: MIN and MAX are of its type.
     pub(crate) fn note_aggregated(&self, a: &AggSpec) {
-        for e in &a.args {
+        for e in a.inputs() {
             self.note_params(e);
             if matches!(a.func, AggregateFunc::Min | AggregateFunc::Max) {
                 self.note_shown(e);

@@ -125,6 +125,17 @@ impl StatementBinder<'_> {
             if w.recursive {
                 return Err(SqlError::not_supported("WITH RECURSIVE"));
             }
+            for (i, c) in w.ctes.iter().enumerate() {
+                if w.ctes[..i]
+                    .iter()
+                    .any(|before| super::names::same_name(&before.name, &c.name))
+                {
+                    return Err(SqlError::new(
+                        codes::ER_NONUNIQ_TABLE,
+                        format!("Not unique table/alias: '{}'", c.name),
+                    ));
+                }
+            }
             let mut list = self.ctes.list.borrow_mut();
             list.extend(w.ctes.iter().cloned());
         }

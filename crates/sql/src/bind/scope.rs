@@ -172,7 +172,17 @@ impl FromTable {
 
     /// The column of that name.
     pub fn find(&self, name: &str) -> Option<usize> {
-        (0..self.len()).find(|&i| same_name(self.column_name(i), name) && !self.hidden(i))
+        (0..self.len())
+            .find(|&i| same_name(self.column_name(i), name) && !self.hidden(i))
+            .or_else(|| self.row_id(name))
+    }
+
+    /// The column that `_rowid` stands for.
+    fn row_id(&self, name: &str) -> Option<usize> {
+        match &self.source {
+            TableSource::Engine(t) if name.eq_ignore_ascii_case("_rowid") => t.def.row_id_column(),
+            _ => None,
+        }
     }
 
     /// Whether it is a functional key part, which has no name.

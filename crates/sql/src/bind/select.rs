@@ -107,7 +107,8 @@ impl StatementBinder<'_> {
         let items = std::mem::take(&mut b.names.items);
         let column = |i| meta::column(i, &b.names, &b.aggregates);
         let columns: Vec<ColumnMeta> = items.iter().map(column).collect();
-        let mut output: Vec<Expr> = items.into_iter().map(|i| i.expr).collect();
+        let shown = |i: Item<'_>| sql_expr::padded(i.expr, self.ctx.cx);
+        let mut output: Vec<Expr> = items.into_iter().map(shown).collect();
         if let Some(more) = more.filter(|_| !grouped && !s.options.distinct) {
             output.append(&mut more(&b.names)?);
         }
@@ -182,7 +183,8 @@ impl StatementBinder<'_> {
             )?),
             None => None,
         };
-        let mut order = self.bind_order_by(order_by, b)?;
+        let ordered = b.has_groups(&keys);
+        let mut order = self.bind_order_by(order_by, b, ordered)?;
         let grouped = b.has_groups(&keys);
         if grouped && keys.is_empty() {
             // One row has no order.
@@ -192,7 +194,9 @@ impl StatementBinder<'_> {
             let conds = &b.joins.conds;
             let items = &b.names.items;
             if grouped {
-                group::check(&b.names, conds, &keys, items, having.as_ref(), &order)?;
+                let having = having.as_ref();
+                let subqueries = &b.subqueries;
+                group::check(&b.names, conds, &keys, items, having, &order, subqueries)?;
             }
             if s.options.distinct {
                 group::check_distinct(items, &order)?;
@@ -275,7 +279,9 @@ impl StatementBinder<'_> {
                         (Node::Column(c), false) => b
                             .names
                             .table(c.slot)
-                            .map(|t| t.column_name(usize::from(c.ordinal)).into()),
+                            .map(|t| t.column_name(usize::from(c.ordinal)))
+                            .filter(|own| same_name(own, name))
+                            .map(Into::into),
                         _ => None,
                     };
                     let name = own.unwrap_or_else(|| name.clone());
@@ -360,10 +366,11 @@ impl StatementBinder<'_> {
         &self,
         order_by: &[ast::OrderItem],
         b: &mut Bound<'_>,
+        grouped: bool,
     ) -> Result<Vec<SortKey>, SqlError> {
         let mut keys: Vec<SortKey> = Vec::with_capacity(order_by.len());
         let mut seen = group::Known::default();
-        for o in order_by {
+        for (i, o) in order_by.iter().enumerate() {
             self.ctx.cx.tick(b.names.items.len())?;
             let item = match &o.expr {
                 ast::Expr::Column(c) => b
@@ -392,6 +399,16 @@ impl StatementBinder<'_> {
                     &mut b.aggregates,
                 )?,
             };
+            if !grouped && !b.aggregates.is_empty() {
+                // It would make one row of all, which nothing else asks for.
+                return Err(SqlError::new(
+                    codes::ER_AGGREGATE_ORDER_NON_AGG_QUERY,
+                    format!(
+                        "Expression #{} of ORDER BY contains aggregate function and applies to the result of a non-aggregated query",
+                        i + 1
+                    ),
+                ));
+            }
             if !e.is_row_constant() && seen.add(&e) {
                 keys.push(sort_key(e, o.desc));
             }

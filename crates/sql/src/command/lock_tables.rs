@@ -34,6 +34,12 @@ impl Session {
         let mut called = HashSet::new();
         for t in tables {
             let TableName { schema, name } = self.full_name(&t.table)?;
+            let written = t.mode == LockMode::Write && self.vars.hot().tx_read_only;
+            let named = TableName { schema, name };
+            if written && self.temporary_table(&named).is_none() {
+                return Err(SqlError::read_only_transaction());
+            }
+            let TableName { schema, name } = named;
             let alias = t.alias.as_ref().unwrap_or(&t.table.name).to_string();
             if !called.insert((schema.clone(), alias.clone())) {
                 return Err(SqlError::new(

@@ -30,6 +30,7 @@ pub fn convert_mode(cx: &EvalCtx<'_>) -> ConvertMode {
         no_zero_date: cx.sql_mode.has(SqlMode::NO_ZERO_DATE),
         no_zero_in_date: cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE),
         invalid_dates: cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES),
+        cut_fractions: cx.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL),
         zone: cx.zone,
         today: Today::At(cx.now_micros),
     }

@@ -162,7 +162,10 @@ impl Session {
             self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
         }
         done.more = more;
-        done.warnings = self.diagnostics.packet_count();
+        done.warnings = match done.of_diagnostics {
+            true => 0,
+            false => self.diagnostics.packet_count(),
+        };
         done.in_transaction = self.engine.in_transaction();
         if !done.in_transaction && self.savepoints.bytes() > 0 {
             // Less is never refused.

@@ -151,13 +151,22 @@ impl Session {
         self.engine.set_rank(rank);
     }
 
-    /// Refuses statements that change definitions, accounts, or rows without a plan that says so, before they begin: in a read-only
-    /// transaction, where the next one is to be read-only, and on a read-only server.
+    /// Refuses statements that change rows without a plan that says so, before they begin: in a read-only transaction, where the next
+    /// one is to be read-only, and on a read-only server.
     ///
     /// # Errors
     /// 1792, 1290.
     pub(crate) fn check_may_change(&mut self) -> Result<(), SqlError> {
         self.may_change(self.is_read_only_now())
+    }
+
+    /// Refuses statements that change definitions and accounts, and commit first: what the transaction before was does not count, nor
+    /// what was said of the next one alone, for the commit is its end. What the session is counts.
+    ///
+    /// # Errors
+    /// 1792, 1290.
+    pub(crate) fn check_may_define(&mut self) -> Result<(), SqlError> {
+        self.may_change(self.vars.hot().tx_read_only)
     }
 
     /// The same for definitions of temporary tables: a read-only server lets them be changed, a read-only transaction does not.

@@ -6,6 +6,7 @@ use super::rowset::RowSet;
 use crate::context::Session;
 use crate::sink::ColumnMeta;
 use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
+use sql_expr::vars::SqlMode;
 use sql_expr::{ExprType, ValuesRow};
 use sql_parser::ast::{ColumnRef, ShowFilter};
 
@@ -16,7 +17,7 @@ use sql_parser::ast::{ColumnRef, ShowFilter};
 pub fn apply(s: &mut Session, rows: &mut RowSet, filter: &ShowFilter) -> Result<(), SqlError> {
     let condition = match filter {
         ShowFilter::Like(pattern) => {
-            like(rows, pattern);
+            like(s, rows, pattern);
             return Ok(());
         }
         ShowFilter::Where(e) => e,
@@ -49,14 +50,15 @@ pub fn apply(s: &mut Session, rows: &mut RowSet, filter: &ShowFilter) -> Result<
     Ok(())
 }
 
-/// Keeps the rows whose first column matches a LIKE pattern.
-pub fn like(rows: &mut RowSet, pattern: &[u8]) {
+/// Keeps the rows whose first column matches a LIKE pattern, in which a backslash means what it means in any other.
+pub fn like(s: &Session, rows: &mut RowSet, pattern: &[u8]) {
     let collation = if rows.exact_names {
         CollationId::UTF8MB4_BIN
     } else {
         CollationId::UTF8MB4_GENERAL_CI
     };
-    let escape = Some(u32::from(b'\\'));
+    let plain = s.vars.hot().sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES);
+    let escape = (!plain).then_some(u32::from(b'\\'));
     rows.rows
         .retain(|row| match row.first().map(|v| v.as_ref()) {
             Some(ValueRef::Str(t, _) | ValueRef::Bytes(t)) => collation.like(t, pattern, escape),

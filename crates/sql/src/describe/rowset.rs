@@ -53,6 +53,12 @@ impl RowSet {
         self.columns.push(ColumnMeta::computed(name, ty, nullable));
     }
 
+    /// Adds a column of what is computed and read from no table.
+    pub fn add_computed(&mut self, name: &str, ty: DataType, nullable: bool) {
+        let column = ColumnMeta::computed(name, ty, nullable);
+        self.columns.push(column.of_expression());
+    }
+
     /// Adds a row.
     pub fn push(&mut self, row: Vec<Value>) {
         self.rows.push(row);

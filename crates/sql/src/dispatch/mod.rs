@@ -18,18 +18,12 @@ use crate::command;
 use crate::context::Session;
 use crate::context::gtid::Admitted;
 use crate::sink::{Done, ResultSink};
-use sql_parser::ast::{SetItem, ShowWhat, Statement, Xa};
+use sql_parser::ast::{SetItem, Statement, Xa};
 
 /// Statements that report on the diagnostics of the one before, and so leave them alone.
 pub(crate) fn is_diagnostic(s: &Statement) -> bool {
     match s {
-        Statement::Show(s) => matches!(
-            s.what,
-            ShowWhat::Warnings(_)
-                | ShowWhat::Errors(_)
-                | ShowWhat::WarningCount
-                | ShowWhat::ErrorCount
-        ),
+        Statement::Show(s) => s.what.is_diagnostic(),
         Statement::GetDiagnostics(_) => true,
         _ => false,
     }

@@ -53,7 +53,7 @@ pub(crate) struct BatchGrouper<'p> {
 /// Whether batches give what rows give: nothing has to be looked at in the order of the rows, and what has no loop is not kept for
 /// each group.
 fn suited(plan: &GroupPlan, filter: &[Expr], aggregates: &Aggregates) -> bool {
-    let mut args = plan.aggregates.iter().flat_map(|a| &a.args);
+    let mut args = plan.aggregates.iter().flat_map(|a| a.inputs());
     !plan.rollup
         && !aggregates.states().iter().any(GroupStates::is_by_rows)
         && !filter.iter().any(batch::has_effects)

@@ -8,6 +8,7 @@ mod kept_rows;
 mod lateral;
 mod look_ahead;
 mod put_off;
+mod united;
 
 use engine::{ReadMode, RowBatch, Scan, ScanSpec};
 use types::{SqlError, ValueRef};
@@ -98,6 +99,8 @@ struct Progress {
     ranges: std::vec::IntoIter<Part>,
     /// The clustered keys that came, where ranges of several indexes overlap.
     seen: Option<KeyMap>,
+    /// The rows of the batch in the order in which they go on, where that is another.
+    order: Option<Vec<u32>>,
     inexact: bool,
     next: usize,
     /// The end of the kept rows of the present key, where they are made for one at a time.
@@ -444,6 +447,9 @@ impl<'p> Join<'p> {
         if self.ahead[s].on {
             self.read_ahead(s, env);
         }
+        if several {
+            self.unite(s, env).await?;
+        }
         Ok(true)
     }
 
@@ -466,7 +472,7 @@ impl<'p> Join<'p> {
             let p = &mut self.progress[s];
             let level = &mut self.levels[t];
             if p.next < level.batch.len() {
-                let row = p.next;
+                let row = p.order.as_ref().map_or(p.next, |o| o[p.next] as usize);
                 p.next += 1;
                 if let Some(seen) = &mut p.seen
                     && !seen.insert(level.batch.key(row))?.1
@@ -515,6 +521,7 @@ impl<'p> Join<'p> {
         p.fetch = (p.fetch * 4).min(LARGEST_BATCH);
         let inexact = p.inexact;
         p.next = 0;
+        p.order = None;
         let mut batch = std::mem::take(&mut self.levels[t].batch);
         batch.clear();
         let cx = env.cx;

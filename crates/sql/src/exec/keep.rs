@@ -562,5 +562,10 @@ async fn stored(
             }
         }
     }
+    if several {
+        // What several indexes found is in the order of the primary key: see `join::united`.
+        let key = |(b, r): &(u32, u32)| batches[*b as usize].key(*r as usize);
+        at.sort_unstable_by(|x, y| key(x).cmp(key(y)));
+    }
     Ok(Some((Rows::Batches(batches, at), charge)))
 }

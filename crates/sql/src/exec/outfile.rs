@@ -20,6 +20,7 @@ use crate::separators::Separators;
 use crate::server_file;
 use crate::sink::{ColumnMeta, Done, Flush, ResultSink};
 use sql_expr::NoRow;
+use sql_expr::vars::SqlMode;
 use sql_parser::ast::TextFormat;
 
 /// Bytes that are written at once.
@@ -38,7 +39,8 @@ pub(super) async fn run(
     let form = match &to.form {
         FileForm::Dump => Form::Dump,
         FileForm::Lines { charset, format } => {
-            let lines = Lines::of(format, *charset)?;
+            let plain = env.cx.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES);
+            let lines = Lines::of(format, plain, *charset)?;
             if lines.is_ambiguous() {
                 env.cx
                     .warn_error(SqlError::fixed(codes::ER_AMBIGUOUS_FIELD_TERM));
@@ -101,9 +103,9 @@ impl Lines {
     ///
     /// # Errors
     /// As [`Separators::of`].
-    fn of(f: &TextFormat, charset: Option<Charset>) -> Result<Lines, SqlError> {
+    fn of(f: &TextFormat, plain: bool, charset: Option<Charset>) -> Result<Lines, SqlError> {
         Ok(Lines {
-            by: Separators::of(f, "SELECT ... INTO OUTFILE")?,
+            by: Separators::of(f, plain, "SELECT ... INTO OUTFILE")?,
             optionally: f.optionally,
             charset,
         })
@@ -286,7 +288,7 @@ mod tests {
     use super::*;
 
     fn written(f: &TextFormat, fields: &[(Option<&str>, bool)]) -> String {
-        let lines = Lines::of(f, None).expect("a form");
+        let lines = Lines::of(f, false, None).expect("a form");
         let mut out = Vec::new();
         for (text, is_text) in fields {
             lines.field(text.map(str::as_bytes), *is_text, &mut out);
@@ -346,13 +348,17 @@ mod tests {
             fields_terminated: of("n"),
             ..TextFormat::default()
         };
-        assert!(Lines::of(&n, None).expect("a form").is_ambiguous());
+        assert!(Lines::of(&n, false, None).expect("a form").is_ambiguous());
         assert_eq!(written(&n, &[(Some("one\\"), true)]), "one\\\\|");
         let enclosed = TextFormat {
             enclosed: of("n"),
             ..TextFormat::default()
         };
-        assert!(!Lines::of(&enclosed, None).expect("a form").is_ambiguous());
+        assert!(
+            !Lines::of(&enclosed, false, None)
+                .expect("a form")
+                .is_ambiguous()
+        );
         assert_eq!(written(&enclosed, &[(Some("one"), true)]), "nonnen|");
         let dots = TextFormat {
             fields_terminated: of("."),
@@ -364,7 +370,9 @@ mod tests {
             ..TextFormat::default()
         };
         assert_eq!(
-            Lines::of(&wrong, None).expect_err("two characters").code,
+            Lines::of(&wrong, false, None)
+                .expect_err("two characters")
+                .code,
             1083
         );
     }

@@ -48,8 +48,25 @@ pub(crate) fn run_query<'a>(
             return stream(&q.body, env, outer, sink).await;
         }
         let rows = collect(&q.body, &q.types, env, outer).await?;
-        finish(q, rows, bounds, env, outer, sink).await
+        let all = rows.len();
+        let counts = finish(q, rows, bounds, env, outer, sink).await?;
+        Ok(match counts_all(&q.body) {
+            true => Counts {
+                found: all as u64,
+                ..counts
+            },
+            false => counts,
+        })
     })
+}
+
+/// Whether SQL_CALC_FOUND_ROWS stands in the first query of several: it is about their rows together.
+fn counts_all(body: &Body<Block>) -> bool {
+    match body {
+        Body::Block(b) => b.calc_found_rows,
+        Body::Set(first, _) => counts_all(&first.body),
+        Body::Rows(..) => false,
+    }
 }
 
 /// Whether the rows can go to the sink as they come: nothing is compared with anything.

@@ -181,7 +181,7 @@ fn finish_block(block: &mut Block) {
             &mut g
                 .keys
                 .iter()
-                .chain(g.aggregates.iter().flat_map(|a| &a.args)),
+                .chain(g.aggregates.iter().flat_map(|a| a.inputs())),
         ),
         None => Vec::new(),
     };

@@ -1,6 +1,6 @@
 //! EXPLAIN in MySQL's table form: one row for each table in the order it is read, subqueries and union arms after.
 
-use types::{CollationId, DataType, SqlError, Value};
+use types::{CollationId, DataType, IntWidth, SqlError, Value};
 
 use super::TableSource;
 use super::lines::{Line, describe};
@@ -87,8 +87,14 @@ pub(crate) fn columns(form: ExplainForm) -> Vec<ColumnMeta> {
         return vec![ColumnMeta::computed("EXPLAIN", ty, true)];
     }
     let words = |n| DataType::varchar(n, CollationId::DEFAULT);
+    let number = |digits| DataType::Int {
+        width: IntWidth::Big,
+        unsigned: true,
+        zerofill: false,
+        display: digits,
+    };
     [
-        ("id", DataType::UBIGINT, true),
+        ("id", number(3), true),
         ("select_type", words(19), false),
         ("table", words(64), true),
         ("partitions", words(1024), true),
@@ -97,7 +103,7 @@ pub(crate) fn columns(form: ExplainForm) -> Vec<ColumnMeta> {
         ("key", words(64), true),
         ("key_len", words(4096), true),
         ("ref", words(2048), true),
-        ("rows", DataType::UBIGINT, true),
+        ("rows", number(10), true),
         (
             "filtered",
             DataType::Double {
@@ -109,7 +115,7 @@ pub(crate) fn columns(form: ExplainForm) -> Vec<ColumnMeta> {
         ("Extra", words(255), true),
     ]
     .into_iter()
-    .map(|(name, ty, nullable)| ColumnMeta::computed(name, ty, nullable))
+    .map(|(name, ty, nullable)| ColumnMeta::computed(name, ty, nullable).of_expression())
     .collect()
 }
 

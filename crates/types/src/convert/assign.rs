@@ -364,6 +364,9 @@ fn real(
             if used == 0 || !b[used..].iter().all(u8::is_ascii_whitespace) {
                 s.truncated()?;
             }
+            if d.abs() == f64::MAX && is_beyond(&b[..used]) {
+                s.out_of_range()?;
+            }
             d
         }
         other => to_f64(other),
@@ -386,6 +389,13 @@ fn real(
         d = max.copysign(d);
     }
     Ok(d)
+}
+
+/// Whether a number, written out, is beyond the largest double, which is what it was read as.
+fn is_beyond(number: &[u8]) -> bool {
+    let text = std::str::from_utf8(number.trim_ascii_start());
+    let read = text.ok().and_then(|t| t.parse::<f64>().ok());
+    read.is_some_and(f64::is_infinite)
 }
 
 fn bit<'a>(v: ValueRef<'a>, n: u8, s: &mut Sink<'_, '_>) -> SqlResult<ValueRef<'a>> {

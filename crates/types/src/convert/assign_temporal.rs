@@ -145,6 +145,9 @@ fn date(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<Date> {
 
 fn datetime(v: ValueRef<'_>, fsp: u8, s: &mut Sink<'_, '_>) -> SqlResult<DateTime> {
     let d = parse(v, s)?;
+    if s.mode.cut_fractions {
+        return Ok(d.truncate(fsp));
+    }
     match d.round(fsp) {
         Some(r) => Ok(r),
         None => {
@@ -220,7 +223,10 @@ fn time(v: ValueRef<'_>, fsp: u8, s: &mut Sink<'_, '_>) -> SqlResult<Time> {
         };
         s.fail(e)?;
     }
-    Ok(t.round(fsp))
+    Ok(match s.mode.cut_fractions {
+        true => t.truncate(fsp),
+        false => t.round(fsp),
+    })
 }
 
 /// The nearest number that fits; far beyond any time either way.

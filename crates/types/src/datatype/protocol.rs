@@ -124,14 +124,8 @@ impl DataType {
                 chars.saturating_mul(per_char)
             }
             DataType::Binary(n) | DataType::VarBinary(n) => *n,
-            DataType::Text { size, collation } => {
-                let ratio = if collation.charset().max_len() == 1 {
-                    u64::from(per_char)
-                } else {
-                    1
-                };
-                lob(size, ratio)
-            }
+            // As if each of its bytes were a character: MySQL does not divide by what a character may take.
+            DataType::Text { size, .. } => lob(size, u64::from(per_char)),
             DataType::Blob(size) => lob(size, 1),
             DataType::Json => u32::MAX,
             DataType::Date => 10,

@@ -139,9 +139,28 @@ fn protocol_description() {
                 collation: r,
             },
             MysqlType::Blob,
-            65535,
+            262_140,
             0,
         ),
+        (
+            DataType::Text {
+                size: LobSize::Tiny,
+                collation: CollationId::default_of(crate::Charset::Latin1),
+            },
+            MysqlType::Blob,
+            1020,
+            0,
+        ),
+        (
+            DataType::Text {
+                size: LobSize::Long,
+                collation: r,
+            },
+            MysqlType::Blob,
+            u32::MAX,
+            0,
+        ),
+        (DataType::Blob(LobSize::Normal), MysqlType::Blob, 65535, 0),
         (
             DataType::Enum(labels(&["a", "bcd"])),
             MysqlType::String,

@@ -233,6 +233,7 @@ codes! {
     ER_WARN_INVALID_TIMESTAMP = 1299, "HY000", "Invalid TIMESTAMP value in column '%s' at row %ld";
     ER_INVALID_CHARACTER_STRING = 1300, "HY000", "Invalid %s character string: '%.64s'";
     ER_WARN_ALLOWED_PACKET_OVERFLOWED = 1301, "HY000", "Result of %s() was larger than max_allowed_packet (%ld) - truncated";
+    ER_CONFLICTING_DECLARATIONS = 1302, "HY000", "Conflicting declarations: '%s%s' and '%s%s'";
     ER_SP_ALREADY_EXISTS = 1304, "42000", "%s %s already exists";
     ER_SP_DOES_NOT_EXIST = 1305, "42000", "%s %s does not exist";
     ER_QUERY_INTERRUPTED = 1317, "70100", "Query execution was interrupted";
@@ -382,6 +383,7 @@ codes! {
     ER_REPLICA_CHANNEL_IO_THREAD_MUST_STOP = 3021, "HY000", "This operation cannot be performed with a running replica io thread; run STOP REPLICA IO_THREAD FOR CHANNEL '%s' first.";
     ER_QUERY_TIMEOUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded";
     ER_AGGREGATE_ORDER_FOR_UNION = 3028, "HY000", "Expression #%u of ORDER BY contains aggregate function and applies to a UNION";
+    ER_AGGREGATE_ORDER_NON_AGG_QUERY = 3029, "HY000", "Expression #%u of ORDER BY contains aggregate function and applies to the result of a non-aggregated query";
     ER_SERVER_OFFLINE_MODE = 3032, "HY000", "The server is currently in offline mode";
     ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%-.192s'.";
     ER_USER_LOCK_DEADLOCK = 3058, "HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
@@ -500,7 +502,7 @@ codes! {
     ER_FOREIGN_KEY_WITH_ATOMIC_CREATE_SELECT = 3978, "HY000", "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION statement.";
     ER_NOT_ALLOWED_WITH_START_TRANSACTION = 3979, "HY000", "START TRANSACTION clause cannot be used %s";
     ER_ROLE_GRANTED_TO_ITSELF = 4027, "HY000", "User account %s is directly or indirectly granted to the role %s. The GRANT would create a loop";
-    ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN = 4028, "HY000", "A table must have at least one visible column.";
+    ER_TABLE_WITHOUT_VISIBLE_COLUMN = 4028, "HY000", "A table must have at least one visible column.";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     ER_DA_GLOBAL_CONN_LIMIT = 4081, "HY000", "Connection closed. Global connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
     ER_DA_CONN_LIMIT = 4082, "HY000", "Connection closed. Connection memory limit %llu bytes exceeded. Consumed %llu bytes.";

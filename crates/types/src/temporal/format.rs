@@ -359,13 +359,13 @@ fn specifier(s: &mut Scan<'_>, spec: u8, c: &mut Collected) -> Option<()> {
             s.rest = &s.rest[six..];
         }
         b'p' => {
-            let head = s.rest.get(..2)?;
+            // As in MySQL: half days of hours up to twelve that came before.
+            let head = s.rest.get(..2).filter(|_| c.twelve)?;
             c.pm = Some(match head.to_ascii_uppercase().as_slice() {
                 b"AM" => false,
                 b"PM" => true,
                 _ => return None,
             });
-            c.twelve = true;
             s.rest = &s.rest[2..];
         }
         b'T' => collect(s, b"%H:%i:%S", c)?,

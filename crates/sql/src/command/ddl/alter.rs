@@ -144,7 +144,8 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
             if let (Some(to), None) = (&renamed, apart) {
                 made.def.rename(&to.schema, &to.name);
             }
-            let Some(done) = rewrite(s, &t, &made, way.lock).await? else {
+            let told = way.algorithm == "COPY" || !is_in_place(&t.def, &made);
+            let Some(done) = rewrite(s, &t, &made, way.lock, told).await? else {
                 continue;
             };
             if let Some(to) = apart {
@@ -359,14 +360,37 @@ fn same_indexes(old: &TableDef, new: &TableDef) -> bool {
     ids(old) == ids(new)
 }
 
-/// Rebuilds the table as `made` says; `None` where it has changed meanwhile.
+/// Whether MySQL changes the table in place, though it may write its rows again: it counts no rows as copied then.
+fn is_in_place(old: &TableDef, made: &AlteredTable) -> bool {
+    let primary = |d: &TableDef| d.indexes.iter().any(|x| x.kind == IndexKind::Primary);
+    let computed = |c: &ColumnDef| {
+        let stored = c.generated.as_ref().is_some_and(|g| g.stored);
+        stored || matches!(c.default, ColumnDefault::Expr(_))
+    };
+    let new = made.origins.iter().zip(&made.def.columns);
+    let as_they_are = new.into_iter().all(|(origin, c)| match origin {
+        Origin::Kept(_) => true,
+        // That it may not be NULL is found out in place.
+        Origin::Converted(i) => old.columns[usize::from(*i)].ty == c.ty && c.generated.is_none(),
+        Origin::New => !computed(c),
+    });
+    as_they_are
+        && !old.is_temporary()
+        && !made.verify
+        && !made.recomputed(old).contains(&true)
+        && (primary(&made.def) || !primary(old))
+}
+
+/// Rebuilds the table as `made` says; `None` where it has changed meanwhile. `told`: the rows count as copied.
 async fn rewrite(
     s: &mut Session,
     t: &Arc<Table>,
     made: &AlteredTable,
     lock: &str,
+    told: bool,
 ) -> Result<Option<Done>, SqlError> {
     let rows = rebuild::run(s, t, made, lock).await?;
+    let rows = rows.map(|rows| if told { rows } else { 0 });
     let warnings = s.diagnostics.total();
     Ok(rows.map(|rows| Done {
         info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}").into(),

@@ -294,6 +294,7 @@ impl<'a> Draft<'a> {
         }
         let mut columns = self.defs();
         let mut indexes = self.indexes;
+        table::require_visible(&columns)?;
         let explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
         keys::name_all(&columns, &mut indexes)?;
         functional::name_columns(&mut columns, &indexes);
@@ -389,6 +390,10 @@ fn new_options(
     // The next value is carried over; what a definition began with long ago is not a wish.
     options.auto_increment = 0;
     let mut charset = (None, None);
+    table::one_charset(actions.iter().filter_map(|a| match a {
+        AlterAction::Option(o) => Some(o),
+        _ => None,
+    }))?;
     for a in actions {
         match a {
             AlterAction::Option(o) => {

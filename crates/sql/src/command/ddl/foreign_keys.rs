@@ -183,7 +183,10 @@ pub(super) fn drop_needless(indexes: &mut Vec<IndexDef>) {
     let serves = |other: &IndexDef, x: &IndexDef| {
         let mut parts = other.parts.iter().zip(&x.parts);
         other.parts.len() >= x.parts.len()
-            && parts.all(|(a, b)| a.column == b.column && a.prefix == 0)
+            && parts.all(|(a, b)| {
+                // One in the other direction is another index, as in MySQL.
+                (a.column, a.descending) == (b.column, b.descending) && a.prefix == 0
+            })
     };
     let mut i = 0;
     while i < indexes.len() {

@@ -375,15 +375,11 @@ fn free_name(columns: &[ColumnDef], indexes: &[IndexDef], which: usize) -> Strin
         .unwrap_or_default()
 }
 
-/// Checks that what has to be visible is: a column, and the primary key or the unique key that stands for it (the first one of columns that are
-/// all NOT NULL).
+/// Checks that the primary key is visible, or the unique key that stands for it (the first one of columns that are all NOT NULL).
 ///
 /// # Errors
-/// 3522, 4028.
+/// 3522.
 pub fn check_visible(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<(), SqlError> {
-    if columns.iter().all(|c| c.invisible) {
-        return Err(SqlError::fixed(codes::ER_TABLE_MUST_HAVE_A_VISIBLE_COLUMN));
-    }
     let primary = indexes.iter().find(|i| i.kind == IndexKind::Primary);
     let not_null = |i: &&IndexDef| {
         let mut parts = i.parts.iter();

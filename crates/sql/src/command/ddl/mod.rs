@@ -69,7 +69,7 @@ async fn run_at_once(
     match temporary::alone(s, statement) {
         true => s.check_may_change_temporary()?,
         false => {
-            s.check_may_change()?;
+            s.check_may_define()?;
             locked::may_change(s, statement)?;
         }
     }

@@ -54,6 +54,7 @@ pub fn definition(
             "A table must have at least 1 column",
         ));
     }
+    require_visible(&columns)?;
     for def in &own_keys {
         indexes.push(keys::build(&columns, def, &[], longest, &mut ctx.warnings)?);
     }
@@ -68,7 +69,9 @@ pub fn definition(
             }
             KeyDef::Foreign(f) => {
                 let warnings = &mut ctx.warnings;
-                references.push(foreign_keys::build(&columns, ctx.schema, f)?);
+                if keeps_foreign_keys(&stmt.options) {
+                    references.push(foreign_keys::build(&columns, ctx.schema, f)?);
+                }
                 indexes.push(foreign_keys::index_for(&columns, f, longest, warnings)?);
             }
             // See `checks`.
@@ -169,6 +172,47 @@ pub fn require_primary_not_null(
     Ok(())
 }
 
+/// A table needs a column that `SELECT *` shows.
+///
+/// # Errors
+/// 4028.
+pub(super) fn require_visible(columns: &[ColumnDef]) -> Result<(), SqlError> {
+    match columns.iter().all(|c| c.invisible || c.is_hidden()) {
+        true => Err(SqlError::fixed(codes::ER_TABLE_WITHOUT_VISIBLE_COLUMN)),
+        false => Ok(()),
+    }
+}
+
+/// Refuses two character sets: MySQL does not choose between them.
+///
+/// # Errors
+/// 1302.
+pub(super) fn one_charset<'o>(
+    written: impl Iterator<Item = &'o TableOption>,
+) -> Result<(), SqlError> {
+    let mut first: Option<&str> = None;
+    for w in written {
+        let TableOption::Charset(name) = w else {
+            continue;
+        };
+        if name.eq_ignore_ascii_case("DEFAULT") {
+            continue;
+        }
+        match first {
+            Some(before) if !before.eq_ignore_ascii_case(name) => {
+                return Err(SqlError::new(
+                    codes::ER_CONFLICTING_DECLARATIONS,
+                    format!(
+                        "Conflicting declarations: 'CHARACTER SET {before}' and 'CHARACTER SET {name}'"
+                    ),
+                ));
+            }
+            _ => first = Some(name),
+        }
+    }
+    Ok(())
+}
+
 /// Names that a table may give as its engine; InnoDB's name stands for the only one there is.
 const ENGINES: &[&str] = &[
     "InnoDB",
@@ -182,6 +226,19 @@ const ENGINES: &[&str] = &[
     "MRG_MYISAM",
     "Aria",
 ];
+
+/// Whether the engine that these options ask for has foreign keys. MySQL reads and forgets them with any other, but for their indexes, and so
+/// do we, though the table is one of InnoDB: who restores such tables has rows that were never checked.
+pub(super) fn keeps_foreign_keys(options: &[TableOption]) -> bool {
+    let engine = options.iter().rev().find_map(|o| match o {
+        TableOption::Engine(e) => Some(e),
+        _ => None,
+    });
+    let known = |e: &&sql_parser::ast::Name| ENGINES.iter().any(|k| k.eq_ignore_ascii_case(e));
+    engine
+        .filter(known)
+        .is_none_or(|e| e.eq_ignore_ascii_case("InnoDB"))
+}
 
 /// Checks the name of a storage engine, with a warning where another than InnoDB was asked for.
 ///
@@ -219,6 +276,7 @@ fn options(
     written: &[TableOption],
     ctx: &mut DefCtx<'_, '_>,
 ) -> Result<TableOptions, SqlError> {
+    one_charset(written.iter())?;
     let mut o = TableOptions {
         collation: ctx.collation,
         comment: String::new(),

@@ -23,6 +23,7 @@ use crate::context::{Session, TableName, parse_error};
 use crate::plan::{Plan, PlanBody};
 use crate::server_file;
 use crate::sink::{Collector, Done, ResultSink};
+use sql_expr::vars::SqlMode;
 use sql_expr::{Coercibility, ExprType, UserVar, Val};
 use sql_parser::ast::{Expr, InsertSource, IntoVariable, LoadData, LoadDuplicates, Statement};
 use sql_parser::{self};
@@ -111,7 +112,9 @@ impl Session {
         let applied = self.applied_file.take();
         let charset = applied.as_ref().map(|(_, charset)| *charset);
         let mut load = self.prepare_load(statement, charset)?;
-        let shape = Shape::of(&statement.format)?;
+        let mode = self.vars.hot().sql_mode;
+        let plain = mode.has(SqlMode::NO_BACKSLASH_ESCAPES);
+        let shape = Shape::of(&statement.format, plain)?;
         let local = statement.local && applied.is_none();
         let mut source = if let Some((file, _)) = applied {
             Source::Applied(file, 0)
@@ -209,7 +212,10 @@ impl Session {
             locked.check_change(&name.schema, &name.name)?;
         }
         let charset = match &l.charset {
-            None => charset.unwrap_or(Charset::Utf8mb4),
+            // A file is in the character set of the database that the session uses.
+            None => charset
+                .or_else(|| Charset::by_name(&self.vars.text("character_set_database")))
+                .unwrap_or(Charset::Utf8mb4),
             Some(name) => Charset::by_name(name).ok_or_else(|| {
                 SqlError::new(
                     codes::ER_UNKNOWN_CHARACTER_SET,
@@ -314,14 +320,14 @@ impl Session {
         let mut skip = load.statement.skip_lines;
         loop {
             let read = match skip {
-                0 => shape.read(&buf[at..], eof, &mut fields),
+                0 => shape.read(&buf[at..], eof, load.targets.len(), &mut fields),
                 _ => shape.skip(&buf[at..], eof),
             };
             match read {
-                Read::Line(n) => {
-                    at += n;
+                Read::Line { used, cut } => {
+                    at += used;
                     match skip {
-                        0 => self.load_row(load, &mut fields).await?,
+                        0 => self.load_row(load, &mut fields, cut).await?,
                         _ => skip -= 1,
                     }
                 }
@@ -346,31 +352,35 @@ impl Session {
         self.load_waiting(load).await
     }
 
+    /// What is wrong with a line: an error in strict mode, else a warning.
+    fn fault(&mut self, load: &Load<'_>, code: u16, text: String) -> Result<(), SqlError> {
+        if self.vars.hot().sql_mode.strict() && !load.ignore {
+            return Err(SqlError::new(code, text));
+        }
+        self.warn(Warning::new(Level::Warning, code, text));
+        Ok(())
+    }
+
     async fn load_row(
         &mut self,
         load: &mut Load<'_>,
         fields: &mut Vec<Field>,
+        cut: bool,
     ) -> Result<(), SqlError> {
         load.records += 1;
         let row = load.records;
-        let fault = match fields.len().cmp(&load.targets.len()) {
-            std::cmp::Ordering::Less => Some((
-                codes::ER_WARN_TOO_FEW_RECORDS,
-                format!("Row {row} doesn't contain data for all columns"),
-            )),
-            std::cmp::Ordering::Greater => Some((
-                codes::ER_WARN_TOO_MANY_RECORDS,
-                format!(
-                    "Row {row} was truncated; it contained more data than there were input columns"
-                ),
-            )),
-            std::cmp::Ordering::Equal => None,
-        };
-        if let Some((code, text)) = fault {
-            if self.vars.hot().sql_mode.strict() && !load.ignore {
-                return Err(SqlError::new(code, text));
+        // Each column without a field is told of; a variable is NULL.
+        for t in load.targets.iter().skip(fields.len()) {
+            if let Target::Column(_) = t {
+                let text = format!("Row {row} doesn't contain data for all columns");
+                self.fault(load, codes::ER_WARN_TOO_FEW_RECORDS, text)?;
             }
-            self.warn(Warning::new(Level::Warning, code, text));
+        }
+        if cut {
+            let text = format!(
+                "Row {row} was truncated; it contained more data than there were input columns"
+            );
+            self.fault(load, codes::ER_WARN_TOO_MANY_RECORDS, text)?;
         }
         let variables = |t: &Target| matches!(t, Target::Variable(_));
         let simple = load.statement.assignments.is_empty() && !load.targets.iter().any(variables);
@@ -379,7 +389,6 @@ impl Session {
             self.rows_before = row - 1;
             return self.load_single(load, fields).await;
         }
-        fields.truncate(load.targets.len());
         for (i, field) in fields.drain(..).enumerate() {
             let value = load.value(i, field)?;
             load.waiting.push(value);

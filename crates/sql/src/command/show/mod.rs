@@ -71,7 +71,10 @@ pub async fn run(
     if let Some(f) = &show.filter {
         filter::apply(s, &mut rows, f)?;
     }
-    Ok(rows.send(sink))
+    Ok(Done {
+        of_diagnostics: show.what.is_diagnostic(),
+        ..rows.send(sink)
+    })
 }
 
 /// DESCRIBE t [column].
@@ -86,7 +89,7 @@ pub fn describe(
 ) -> Result<Done, SqlError> {
     let mut rows = columns::columns(s, &d.table, false)?;
     if let Some(pattern) = &d.column {
-        filter::like(&mut rows, pattern);
+        filter::like(s, &mut rows, pattern);
     }
     Ok(rows.send(sink))
 }

@@ -90,9 +90,17 @@ pub(super) fn warnings(
             Ok((skip, scalar::unsigned(&l.count, cx)?))
         })?,
     };
-    let mut r = RowSet::texts(&["Level"], &[7]);
-    r.add_column("Code", DataType::int(types::IntWidth::Int, true), false);
-    r.add_text("Message", 512);
+    let words = |n| DataType::varchar(n, types::CollationId::UTF8MB3_GENERAL_CI);
+    let code = DataType::Int {
+        width: types::IntWidth::Int,
+        unsigned: true,
+        zerofill: false,
+        display: 4,
+    };
+    let mut r = RowSet::texts(&[], &[]);
+    r.add_column("Level", words(7), false);
+    r.add_computed("Code", code, false);
+    r.add_column("Message", words(512), false);
     let all = s.diagnostics.list().iter();
     let wanted = all.filter(|w| !errors || w.level == types::Level::Error);
     for w in wanted

@@ -102,7 +102,7 @@ async fn while_scanning(
     let take = limits(block.limit.as_ref(), cx)?.take;
     let related = Related::of(&plan.relations, 0, cx, env.security);
     let writer = TableWriter::new(stored(block, 0)?, plan.ignore, env.told).related(related);
-    let mut scan = TargetScan::open(block, cx, rest)?;
+    let mut scan = TargetScan::open(block, cx, rest, false)?;
     while scan
         .next(take.saturating_sub(tally.affected()), rest, env)
         .await?

@@ -156,7 +156,7 @@ impl Insert<'_> {
                 self.tally.has_id(id);
                 Some(id)
             }
-            Number::Given(id) => {
+            Number::Given(id) | Number::Outside(id) => {
                 self.tally.has_id(id);
                 None
             }

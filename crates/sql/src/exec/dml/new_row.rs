@@ -1,6 +1,6 @@
 //! Rows that an INSERT makes: values converted for their columns, columns without one completed with defaults.
 
-use types::convert::ConvertMode;
+use types::convert::{ConvertMode, zero_value};
 use types::{SqlError, Value, ValueRef};
 
 use super::row_rules::generated_value;
@@ -38,13 +38,16 @@ impl<'p> NewRows<'p> {
         }
     }
 
-    /// A row of defaults, with NULL where AUTO_INCREMENT or nothing stands.
+    /// A row of defaults, with NULL where AUTO_INCREMENT or NULL stands. Where a value must be given there is the type's own until then:
+    /// a value that reads the column before finds that, as in MySQL.
     fn defaults(&self) -> Vec<Value> {
         self.plan
             .defaults
             .iter()
-            .map(|d| match d {
+            .zip(&self.plan.table.def.columns)
+            .map(|(d, c)| match d {
                 DefaultPlan::Value(v) => v.clone(),
+                DefaultPlan::Missing => zero_value(&c.ty),
                 _ => Value::Null,
             })
             .collect()

@@ -13,8 +13,10 @@ const AT_ONCE: u64 = 65_536;
 
 /// What a row has in its AUTO_INCREMENT column.
 pub(super) enum Number {
-    /// There is no such column, or what is there is no number above zero.
+    /// There is no such column.
     None,
+    /// What came with the row is not above zero: nothing goes on from there. As the client is told it.
+    Outside(u64),
     /// It came with the row.
     Given(u64),
     /// It was made.
@@ -83,7 +85,7 @@ impl<'p> Numbers<'p> {
         };
         if let Some(v) = given {
             let Some(v) = v.filter(|v| *v > 0) else {
-                return Ok(Number::None);
+                return Ok(Number::Outside(as_told(&row[c])));
             };
             if !self.may_stay_out() {
                 s.observe_auto_increment(&self.plan.table, v);
@@ -130,7 +132,7 @@ impl<'p> Numbers<'p> {
     /// statements names only the first number, so a replica has to count as it did.
     pub fn take_back(&mut self, before: (u64, u64), number: &Number) {
         match number {
-            Number::None => {}
+            Number::None | Number::Outside(_) => {}
             Number::Generated(v) => self.reserved = (*v, self.reserved.1.saturating_add(1)),
             Number::Given(_) if before.1 > 0 => self.reserved = before,
             Number::Given(_) => {}
@@ -194,6 +196,17 @@ impl<'p> Numbers<'p> {
         self.reserved = (self.above(v), left - 1);
         Ok(v)
     }
+}
+
+/// A value of an AUTO_INCREMENT column as the client is told it: what is below zero in two's complement, as in MySQL.
+pub(crate) fn as_told(v: &Value) -> u64 {
+    let rounded = |f: f64| f.round_ties_even() as i64;
+    whole(v).unwrap_or_else(|| match v {
+        Value::Int(i) => i.cast_unsigned(),
+        Value::Float(f) => rounded(f64::from(*f)).cast_unsigned(),
+        Value::Double(f) => rounded(*f).cast_unsigned(),
+        _ => 0,
+    })
 }
 
 /// A value of an AUTO_INCREMENT column as a number; `None` below zero.

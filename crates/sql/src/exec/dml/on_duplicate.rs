@@ -6,7 +6,7 @@ use types::convert::ConvertMode;
 use types::{SqlError, Value, ValueRef};
 
 use super::edit::Edit;
-use super::numbers::whole;
+use super::numbers::as_told;
 use super::table_writer::tally::Tally;
 use super::table_writer::{Change, TableWriter};
 use super::values::same_value;
@@ -197,10 +197,7 @@ impl OnDuplicate<'_> {
                     return Ok(None);
                 }
                 let new = edit.apply(old, row.values, rest, row.line, cx)?;
-                id = self
-                    .auto
-                    .and_then(|c| whole(&new[usize::from(c)]))
-                    .unwrap_or(0);
+                id = self.auto.map_or(0, |c| as_told(&new[usize::from(c)]));
                 Ok(Some(new))
             })
             .await?;

@@ -40,6 +40,7 @@ pub(super) struct TargetScan<'p> {
     slot: u16,
     /// The ranges do not imply what they stand for.
     inexact: bool,
+    passes: bool,
     /// Those that are still to come.
     ranges: std::vec::IntoIter<KeyRange>,
     /// Of the range at hand.
@@ -50,11 +51,13 @@ pub(super) struct TargetScan<'p> {
 }
 
 impl<'p> TargetScan<'p> {
-    /// Before the first row. `rest` has the values of the statement's subqueries.
+    /// Before the first row. `rest` has the values of the statement's subqueries; `passes`: rows that others are changing and that do not
+    /// match as they were are passed, as far as the isolation level lets them (an UPDATE, and not a DELETE).
     pub fn open(
         block: &'p Block,
         cx: &EvalCtx<'_>,
         rest: &dyn RowSource,
+        passes: bool,
     ) -> Result<TargetScan<'p>, SqlError> {
         let step = &block.steps[0];
         let table = stored(block, 0)?;
@@ -67,6 +70,7 @@ impl<'p> TargetScan<'p> {
             table,
             slot: block.tables[0].slot,
             inexact,
+            passes,
             ranges: ranges.into_iter(),
             scan: None,
             batch: RowBatch::new(),
@@ -98,7 +102,11 @@ impl<'p> TargetScan<'p> {
                     backward,
                     mode: ReadMode::Current,
                 };
-                env.session.scan(self.table, spec)
+                let scan = env.session.scan(self.table, spec);
+                match self.passes && index == 0 {
+                    true => scan.passing_unmatched(),
+                    false => scan,
+                }
             }
         };
         let (step, slot, inexact, cx) = (self.step, self.slot, self.inexact, env.cx);

@@ -156,7 +156,7 @@ async fn while_scanning(
         step: &block.steps[0],
         implied: true,
     };
-    let mut scan = TargetScan::open(block, cx, rest)?;
+    let mut scan = TargetScan::open(block, cx, rest, true)?;
     while scan
         .next(take.saturating_sub(tally.matched()), rest, env)
         .await?

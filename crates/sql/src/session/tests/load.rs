@@ -234,3 +234,80 @@ fn a_line_without_an_end_is_refused() {
     assert!(load(&mut c, sql, &line(900)).is_ok());
     assert_eq!(c.one("SELECT LENGTH(b) FROM t"), "900");
 }
+
+/// The fields of a table of two texts, after a file was loaded into it.
+fn loaded(c: &mut Client, options: &str, file: &str) -> (Vec<String>, Vec<u16>) {
+    c.run("DROP TABLE IF EXISTS two");
+    c.run("CREATE TABLE two (a VARCHAR(20), b VARCHAR(20))");
+    let text = format!("LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE two {options}");
+    load(c, &text, file).expect("loaded");
+    let warnings = c.rows("SHOW WARNINGS");
+    let codes = warnings.iter().map(|w| w[1].parse().expect("a number"));
+    let codes = codes.collect();
+    let rows = c.rows("SELECT * FROM two");
+    (rows.iter().map(|r| r.join("/")).collect(), codes)
+}
+
+#[test]
+fn separators_at_the_ends_of_lines() {
+    let mut c = client();
+    let comma = "FIELDS TERMINATED BY ','";
+    let mut check = |options: &str, file: &str, rows: &[&str], warned: &[u16]| {
+        let (got, codes) = loaded(&mut c, options, file);
+        assert_eq!(got, rows, "{file}");
+        assert_eq!(codes, warned, "{file}");
+    };
+    // Too much is what has text behind it; too little is told of for each column.
+    check(comma, "1,2,\n3,4,\n", &["1/2", "3/4"], &[]);
+    check(comma, "1,2,3\n4,5\n", &["1/2", "4/5"], &[1262]);
+    check(
+        comma,
+        "1\n2,\n3,",
+        &["1/NULL", "2/", "3/NULL"],
+        &[1261, 1261],
+    );
+    check(
+        "FIELDS TERMINATED BY '|' LINES TERMINATED BY '|'",
+        "1|2|3",
+        &["1/2", "3/NULL"],
+        &[1261],
+    );
+    // An end behind the escape character ends no line, also of those that are passed over.
+    let skip = "FIELDS TERMINATED BY ',' IGNORE 1 LINES";
+    check(skip, "a,\\\nb\n1,2\n", &["1/2"], &[]);
+    // What opens a field and is not closed is a character.
+    let quoted = "FIELDS TERMINATED BY ',' ENCLOSED BY '\"'";
+    check(quoted, "\"a\",\"b\nc,d\n", &["a/\"b\nc,d\n"], &[]);
+    check(
+        quoted,
+        "\"a\",\"b\",\"c\nd\"\n",
+        &["a/b", "d\"/NULL"],
+        &[1262, 1261],
+    );
+}
+
+#[test]
+fn backslashes_of_a_session_that_has_none() {
+    let mut c = client();
+    c.run("SET sql_mode = 'NO_BACKSLASH_ESCAPES'");
+    let (rows, _) = loaded(&mut c, "", "a\\tb\t\\N\n");
+    assert_eq!(rows, ["a\\tb/\\N"]);
+    let (rows, _) = loaded(&mut c, "FIELDS ESCAPED BY '\\'", "a\\tb\t\\N\n");
+    assert_eq!(rows, ["a\tb/NULL"]);
+}
+
+#[test]
+fn a_file_is_in_the_character_set_of_the_database() {
+    let mut c = client();
+    c.run("CREATE DATABASE l1 CHARACTER SET latin1");
+    c.run("USE l1");
+    let mut sink = Sender {
+        out: Collector::new(),
+        pieces: vec![b"\xE9\tx\n".to_vec()],
+        asked: Vec::new(),
+    };
+    c.run("CREATE TABLE t (a VARCHAR(9) CHARACTER SET utf8mb4, b VARCHAR(9))");
+    let text = b"LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t";
+    block_on(c.session.execute(text, &mut sink)).expect("loaded");
+    assert_eq!(c.rows("SELECT a, b FROM t"), [["\u{e9}", "x"]]);
+}

@@ -39,6 +39,7 @@ mod swaps;
 mod table_locks;
 mod tablespaces;
 mod temporary;
+mod told;
 mod unseen;
 mod views;
 mod waiting;
