@@ -186,6 +186,19 @@ impl Writer {
     }
 
     fn repeat(&mut self, inner: &Node, min: u32, max: Option<u32>, greed: Greed) {
+        if self.exact && inner.longest() == Some(0) {
+            // What takes no characters holds once or not at all; the matcher does not repeat what looks around.
+            return match (min, max) {
+                (_, Some(0)) => {}
+                (0, _) if greed == Greed::Lazy => self.group("(?:|", inner),
+                (0, _) => {
+                    self.put("(?:");
+                    self.group("(?:", inner);
+                    self.put("|)");
+                }
+                _ => self.group("(?:", inner),
+            };
+        }
         let possessive = greed == Greed::Possessive;
         self.out.hard |= possessive;
         let before = self.ignore_case;
