@@ -3,6 +3,7 @@
 //! with line ends where the linear matcher would take `^`, `$` or `.` another way. What matches is the matchers' to say, what is done with it
 //! the functions'.
 
+mod class;
 mod fault;
 mod read;
 mod scan;

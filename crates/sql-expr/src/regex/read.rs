@@ -1,9 +1,9 @@
 //! Reads a pattern as ICU does, whose syntax MySQL 8.0 has, and finds in it what ICU would not take. The grammar is that of ICU's
 //! user guide, and was held against ICU 72. It matches nothing.
 
+use super::class::escape_set;
 use super::fault::Fault;
 use super::scan::{Item, Scanner};
-use super::set::escape_set;
 use super::tree::{Greed, Kind, Node};
 
 /// Groups so deep in one another are refused: each level is a call.
@@ -82,7 +82,7 @@ impl Reader {
     }
 
     /// Whether the character is here; it has been read then.
-    pub(super) fn take(&mut self, c: char) -> Result<bool, Fault> {
+    pub(super) fn eat(&mut self, c: char) -> Result<bool, Fault> {
         let here = self.cur.plain() == Some(c);
         if here {
             self.advance()?;
@@ -187,9 +187,9 @@ impl Reader {
             _ => return Ok(node),
         };
         self.advance()?;
-        let greed = if self.take('?')? {
+        let greed = if self.eat('?')? {
             Greed::Lazy
-        } else if self.take('+')? {
+        } else if self.eat('+')? {
             Greed::Possessive
         } else {
             Greed::Greedy
@@ -446,7 +446,7 @@ impl Reader {
 
     fn named_back(&mut self) -> Result<Node, Fault> {
         self.advance()?;
-        if !self.take('<')? {
+        if !self.eat('<')? {
             return Err(Fault::GroupName);
         }
         let name = self.name()?;

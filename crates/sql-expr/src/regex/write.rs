@@ -1,7 +1,7 @@
 //! Writes a pattern for a matcher. There are two ways of writing one: exactly, for the matcher that looks around, and for the linear
 //! one, which has no look-around, and whose text is right where the text to match has no line ends in certain places ([`Odd`]).
 
-use super::set::char_text;
+use super::class::char_text;
 use super::tree::{Greed, Kind, Node};
 
 /// All ends of lines.
