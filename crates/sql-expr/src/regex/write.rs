@@ -186,8 +186,8 @@ impl Writer {
     }
 
     fn repeat(&mut self, inner: &Node, min: u32, max: Option<u32>, greed: Greed) {
-        if self.exact && inner.longest() == Some(0) {
-            // What takes no characters holds once or not at all; the matcher does not repeat what looks around.
+        if inner.longest() == Some(0) {
+            // What takes no characters holds once or not at all; matchers do not repeat what looks around.
             return match (min, max) {
                 (_, Some(0)) => {}
                 (0, _) if greed == Greed::Lazy => self.group("(?:|", inner),
