@@ -32,7 +32,7 @@ impl Collated {
             Collated {
                 collation: ty.collation,
                 coercibility: ty.coercibility,
-                ascii: ty.ascii,
+                ascii: ty.is_ascii(),
             }
         } else {
             Collated {

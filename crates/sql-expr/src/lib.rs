@@ -41,6 +41,7 @@ mod overflow;
 mod pattern;
 mod print;
 mod regex;
+mod regexp;
 mod sysvar;
 mod temporal;
 mod ty;

@@ -1,205 +1,205 @@
-//! Regular expressions, compiled. Most go to a matcher whose time is linear in the text; those with look-around or references to groups go to one
-//! that goes back and tries again, within a limit of steps. What matches is the matchers' to say, what is done with it the functions'.
+//! Regular expressions as ICU has them, compiled. Most go to a matcher whose time is linear in the text; those with look-around,
+//! references to groups or possessive repetitions go to one that goes back and tries again, within a limit of steps. So do texts
+//! with line ends where the linear matcher would take `^`, `$` or `.` another way. What matches is the matchers' to say, what is done with it
+//! the functions'.
+
+mod class;
+mod fault;
+mod read;
+mod scan;
+mod set;
+mod tree;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
-use types::SqlError;
-use types::error::codes;
+
+pub(super) use fault::Fault;
+pub(super) use read::Flags;
+use write::{Odd, write};
 
 /// Most bytes of a compiled expression.
 const SIZE_MAX: usize = 4 << 20;
 /// Most steps back of a match: some tens of milliseconds, since nobody can be heard meanwhile.
 const STEPS_MAX: usize = 200_000;
 
-/// Most bytes of a pattern for the matcher that goes back, and most instructions that it may become: it has no limit of its own.
+/// Most bytes of a pattern, of one for the matcher that goes back, and most instructions that it may become: it has no limit of its own.
+const TEXT_MAX: usize = 1 << 20;
 const PATTERN_MAX: usize = 64 << 10;
 const INSTRUCTIONS_MAX: usize = 200_000;
 
 /// A compiled expression.
 #[derive(Debug, Clone)]
-pub enum Compiled {
+pub struct Compiled {
     /// Linear in the text.
-    Linear(Regex),
-    /// With look-around or references to groups.
-    Backtracking(Box<fancy_regex::Regex>),
-}
-
-/// How an expression is meant.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Flags {
-    /// Letters match in either case.
-    pub ignore_case: bool,
-    /// `^` and `$` match at line ends.
-    pub multi_line: bool,
-    /// `.` matches line ends.
-    pub dot_all: bool,
-    /// Lines end with CR LF too.
-    pub crlf: bool,
-    /// The text is one of characters.
-    pub unicode: bool,
+    linear: Option<Regex>,
+    /// The texts that it is wrong for.
+    odd: Odd,
+    /// The pattern for the other matcher, and that one once it has been needed.
+    exact: String,
+    backtracking: OnceLock<Result<Box<fancy_regex::Regex>, Fault>>,
+    names: Vec<(String, usize)>,
+    groups: usize,
 }
 
 /// Where the groups of a match are, the whole match first.
 pub(super) type Groups = Vec<Option<(usize, usize)>>;
 
-/// Error 3699.
-fn timeout() -> SqlError {
-    SqlError::new(
-        codes::ER_REGEXP_TIME_OUT,
-        "Timeout exceeded in regular expression match.",
-    )
-}
-
-/// Error 3685.
-pub(super) fn illegal() -> SqlError {
-    SqlError::new(
-        codes::ER_REGEXP_ILLEGAL_ARGUMENT,
-        "Illegal argument to a regular expression.",
-    )
-}
-
-/// MySQL's words for what is wrong with a pattern.
-fn fault(why: &str) -> SqlError {
-    let text = if why.contains("unclosed group") || why.contains("unopened group") {
-        "Mismatched parenthesis in regular expression."
-    } else if why.contains("unclosed character class") {
-        "The regular expression contains an unclosed bracket expression."
-    } else {
-        "Syntax error in regular expression."
-    };
-    SqlError::new(codes::ER_REGEXP_MISMATCHED_PAREN, text)
+fn run_fault(e: fancy_regex::Error) -> Fault {
+    match e {
+        fancy_regex::Error::RuntimeError(fancy_regex::RuntimeError::StackOverflow) => Fault::Stack,
+        _ => Fault::Time,
+    }
 }
 
 impl Compiled {
     /// Compiles a pattern.
     ///
     /// # Errors
-    /// 3691 for a pattern that is none, 3699 for one that is too large.
-    pub(super) fn new(pattern: &str, f: Flags) -> Result<Compiled, SqlError> {
-        let linear = RegexBuilder::new(pattern)
-            .case_insensitive(f.ignore_case)
-            .multi_line(f.multi_line)
-            .dot_matches_new_line(f.dot_all)
-            .crlf(f.crlf)
-            .unicode(f.unicode)
-            .size_limit(SIZE_MAX)
-            .build();
-        let why = match linear {
-            Ok(r) => return Ok(Compiled::Linear(r)),
-            Err(regex::Error::CompiledTooBig(_)) => return Err(timeout()),
-            Err(e) => e.to_string(),
+    /// Those of ICU for a pattern that is none, or too large.
+    pub(super) fn new(pattern: &str, flags: Flags) -> Result<Compiled, Fault> {
+        if pattern.len() > TEXT_MAX {
+            return Err(Fault::TooBig);
+        }
+        let read = read::read(pattern, flags)?;
+        let exact = write(&read.root, true);
+        let mut compiled = Compiled {
+            linear: None,
+            odd: Odd::default(),
+            exact: exact.text,
+            backtracking: OnceLock::new(),
+            names: read.names,
+            groups: read.groups,
         };
-        let backwards = why.contains("backreferences are not supported")
-            || why.contains("look-around, including look-ahead and look-behind");
-        if !backwards || !f.unicode {
-            return Err(fault(&why));
+        if exact.hard {
+            compiled.backtracking()?;
+            return Ok(compiled);
         }
-        if pattern.len() > PATTERN_MAX {
-            return Err(timeout());
-        }
-        fancy_regex::RegexBuilder::new(pattern)
-            .case_insensitive(f.ignore_case)
-            .multi_line(f.multi_line)
-            .dot_matches_new_line(f.dot_all)
-            .crlf(f.crlf)
-            .delegate_size_limit(SIZE_MAX)
-            .max_prog_size(INSTRUCTIONS_MAX)
-            .backtrack_limit(STEPS_MAX)
+        let plain = write(&read.root, false);
+        let built = RegexBuilder::new(&plain.text)
+            .size_limit(SIZE_MAX)
+            .nest_limit(1000)
             .build()
-            .map(|r| Compiled::Backtracking(Box::new(r)))
-            .map_err(|e| fault(&e.to_string()))
+            .map_err(|e| match e {
+                regex::Error::CompiledTooBig(_) => Fault::TooBig,
+                _ => Fault::Unimplemented,
+            })?;
+        compiled.linear = Some(built);
+        compiled.odd = plain.odd;
+        if compiled.odd == Odd::default() {
+            compiled.exact = String::new();
+        }
+        Ok(compiled)
+    }
+
+    /// The matcher that goes back.
+    fn backtracking(&self) -> Result<&fancy_regex::Regex, Fault> {
+        let made = self.backtracking.get_or_init(|| {
+            if self.exact.len() > PATTERN_MAX {
+                return Err(Fault::TooBig);
+            }
+            fancy_regex::RegexBuilder::new(&self.exact)
+                .delegate_size_limit(SIZE_MAX)
+                .max_prog_size(INSTRUCTIONS_MAX)
+                .backtrack_limit(STEPS_MAX)
+                .build()
+                .map(Box::new)
+                .map_err(|e| match e {
+                    fancy_regex::Error::ParseError(
+                        _,
+                        fancy_regex::ParseError::RecursionExceeded,
+                    ) => Fault::TooBig,
+                    fancy_regex::Error::CompileError(e)
+                        if matches!(*e, fancy_regex::CompileError::InnerError(_)) =>
+                    {
+                        Fault::TooBig
+                    }
+                    _ => Fault::Unimplemented,
+                })
+        });
+        match made {
+            Ok(r) => Ok(r),
+            Err(e) => Err(*e),
+        }
+    }
+
+    /// The linear matcher, where it is right for this text.
+    fn linear(&self, text: &[u8]) -> Option<&Regex> {
+        self.linear.as_ref().filter(|_| !self.odd.is(text))
+    }
+
+    /// How many groups it has.
+    pub(super) fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// The group of a name.
+    pub(super) fn named(&self, name: &str) -> Option<usize> {
+        self.names.iter().find(|(n, _)| n == name).map(|(_, n)| *n)
     }
 
     /// Whether it matches anywhere.
     ///
     /// # Errors
     /// 3699 for one that takes too long, 3685 for a text that is none.
-    pub(super) fn is_match(&self, text: &[u8]) -> Result<bool, SqlError> {
-        match self {
-            Compiled::Linear(r) => Ok(r.is_match(text)),
-            Compiled::Backtracking(r) => r.is_match(utf8(text)?).map_err(|_| timeout()),
+    pub(super) fn is_match(&self, text: &[u8]) -> Result<bool, Fault> {
+        match self.linear(text) {
+            Some(r) => Ok(r.is_match(text)),
+            None => self
+                .backtracking()?
+                .is_match(utf8(text)?)
+                .map_err(run_fault),
         }
     }
 
-    /// Calls `f` with the groups of each match in turn, until it returns `false`.
+    /// Calls `f` with the groups of each match in turn, the first not before `from`, until it returns `false`. Behind a match of no
+    /// characters the search goes on one character later.
     ///
     /// # Errors
     /// As [`is_match`](Self::is_match), and those of `f`.
-    pub(super) fn each_match(
+    pub(super) fn each_match<E: From<Fault>>(
         &self,
         text: &[u8],
-        mut f: impl FnMut(Groups) -> Result<bool, SqlError>,
-    ) -> Result<(), SqlError> {
-        match self {
-            Compiled::Linear(r) => {
-                for c in r.captures_iter(text) {
-                    let groups = c.iter().map(|g| g.map(|g| (g.start(), g.end())));
-                    if !f(groups.collect())? {
-                        break;
-                    }
+        from: usize,
+        mut f: impl FnMut(Groups) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let mut at = from;
+        let linear = self.linear(text);
+        while at <= text.len() {
+            let groups: Groups = if let Some(r) = linear {
+                let Some(c) = r.captures_at(text, at) else {
+                    break;
+                };
+                c.iter().map(|g| g.map(|g| (g.start(), g.end()))).collect()
+            } else {
+                let found = self.backtracking()?.captures_from_pos(utf8(text)?, at);
+                let Some(c) = found.map_err(run_fault)? else {
+                    break;
+                };
+                c.iter().map(|g| g.map(|g| (g.start(), g.end()))).collect()
+            };
+            let Some(Some((start, end))) = groups.first().copied() else {
+                break;
+            };
+            at = end;
+            if start == end {
+                at += 1;
+                while text.get(at).is_some_and(|b| (0x80..0xc0).contains(b)) {
+                    at += 1;
                 }
             }
-            Compiled::Backtracking(r) => {
-                for c in r.captures_iter(utf8(text)?) {
-                    let c = c.map_err(|_| timeout())?;
-                    let groups = c.iter().map(|g| g.map(|g| (g.start(), g.end())));
-                    if !f(groups.collect())? {
-                        break;
-                    }
-                }
+            if !f(groups)? {
+                break;
             }
         }
         Ok(())
     }
 }
 
-fn utf8(text: &[u8]) -> Result<&str, SqlError> {
-    std::str::from_utf8(text).map_err(|_| illegal())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PLAIN: Flags = Flags {
-        ignore_case: true,
-        multi_line: false,
-        dot_all: false,
-        crlf: false,
-        unicode: true,
-    };
-
-    fn matches(pattern: &str, text: &str) -> Result<bool, u16> {
-        let c = Compiled::new(pattern, PLAIN).map_err(|e| e.code)?;
-        c.is_match(text.as_bytes()).map_err(|e| e.code)
-    }
-
-    #[test]
-    fn groups_and_look_around() {
-        for (pattern, text, expected) in [
-            (r"(a)\1", "xAay", Ok(true)),
-            (r"(a)\1", "aba", Ok(false)),
-            (r"^(?!.*cat)", "dog", Ok(true)),
-            (r"^(?!.*cat)", "a cat", Ok(false)),
-            (r"(?<=é)x", "éx", Ok(true)),
-            (r"a(?=b)", "ac", Ok(false)),
-            (r"(a", "a", Err(3691)),
-            (r"(a)\2", "a", Err(3691)),
-        ] {
-            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
-        }
-    }
-
-    #[test]
-    fn one_that_is_too_large_is_refused() {
-        let long = format!(r"(a)\1{}", "(?=a)".repeat(20_000));
-        assert_eq!(matches(&long, "a"), Err(3699));
-    }
-
-    #[test]
-    fn one_that_goes_back_for_ever_ends() {
-        let begun = std::time::Instant::now();
-        let text = "a".repeat(5000);
-        assert_eq!(matches(r"(a*)*\1b(?=c)", &text), Err(3699));
-        assert!(begun.elapsed() < std::time::Duration::from_secs(5));
-    }
+fn utf8(text: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(text).map_err(|_| Fault::IllegalArgument)
 }

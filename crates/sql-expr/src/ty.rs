@@ -195,6 +195,11 @@ impl ExprType {
         }
     }
 
+    /// Whether it holds nothing but ASCII: what it is says so, or its character set has nothing else.
+    pub fn is_ascii(&self) -> bool {
+        self.ascii || self.charset() == Charset::Ascii
+    }
+
     /// Only ever NULL.
     pub const fn null() -> ExprType {
         Self::plain(Shape::Null, true)

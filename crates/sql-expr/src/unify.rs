@@ -48,7 +48,7 @@ pub fn convertible<'e>(
 /// Whether a text can be converted without loss: a constant where nothing is lost, anything else to Unicode.
 fn converts(e: &Expr, to: Charset) -> bool {
     let from = e.ty.charset();
-    if !e.ty.is_text() || e.ty.ascii || from == to {
+    if !e.ty.is_text() || e.ty.is_ascii() || from == to {
         return true;
     }
     if from == Charset::Binary || to == Charset::Binary {

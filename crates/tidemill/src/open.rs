@@ -16,7 +16,7 @@ use sql_expr::vars::{GlobalVars, VarValue};
 use types::SqlError;
 use types::temporal::Zone;
 use wire::auth::Credential;
-use wire::handshake::{CACHING_SHA2_PASSWORD, NATIVE_PASSWORD, SERVER_VERSION};
+use wire::handshake::{CACHING_SHA2_PASSWORD, NATIVE_PASSWORD, SERVER_VERSION, SHA256_PASSWORD};
 
 use replication::statements::ServerLog;
 
@@ -167,11 +167,17 @@ async fn instance(
     Ok(instance)
 }
 
+/// The plugin of accounts that belong to users of the system.
+const AUTH_SOCKET: &str = "auth_socket";
+
 /// What an authentication plugin stores of a password.
 fn stored_password(plugin: &str, password: &[u8]) -> Option<Vec<u8>> {
     let credential = match plugin {
         NATIVE_PASSWORD => Credential::native(password),
         CACHING_SHA2_PASSWORD => Credential::caching_sha2(password).ok()?,
+        SHA256_PASSWORD => Credential::sha256(password).ok()?,
+        // No password: the name of a user of the system.
+        AUTH_SOCKET => return Some(password.to_vec()),
         _ => return None,
     };
     Some(credential.to_stored())

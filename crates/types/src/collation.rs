@@ -5,8 +5,10 @@
 //! caller converts one first.
 
 mod case;
+pub mod client;
 mod general;
 mod key;
+mod language;
 mod like;
 mod order;
 mod registry;
@@ -112,6 +114,16 @@ impl CollationId {
     #[inline]
     pub fn pads_space(self) -> bool {
         info(self).pad_space
+    }
+
+    /// Whether the key of a text, without its end mark, begins the keys of all texts that begin with the text: there is one level of weights, and
+    /// every character has its own.
+    pub fn keys_begin_alike(self) -> bool {
+        match info(self).kind {
+            Kind::UcaSecondary | Kind::UcaTertiary => false,
+            Kind::Unicode(language) => !language::has_pairs(language),
+            _ => true,
+        }
     }
 
     /// Compares two strings of this collation's character set.

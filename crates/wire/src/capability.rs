@@ -68,7 +68,8 @@ pub const SSL_VERIFY_SERVER_CERT: u32 = 1 << 30;
 /// The client remembers options after a failed connection; never sent.
 pub const REMEMBER_OPTIONS: u32 = 1 << 31;
 
-/// What a Tidemill server offers, and [`SSL`] besides where it has a certificate. Not compression, not optional metadata.
+/// What a Tidemill server offers, and [`SSL`] besides where it has a certificate, and the compression
+/// that it allows. Not optional metadata.
 pub const SERVER: u32 = LONG_PASSWORD
     | FOUND_ROWS
     | LONG_FLAG

@@ -9,6 +9,8 @@ pub enum ProtocolError {
     PacketTooLarge,
     /// A packet's sequence number is not the next.
     OutOfOrder,
+    /// A frame of the compressed protocol that is not what it announces.
+    Uncompress,
     /// A packet ends early, or holds a value that cannot be.
     Malformed,
     /// The handshake response cannot be understood, or asks for what was not offered.
@@ -29,6 +31,7 @@ impl ProtocolError {
         match self {
             ProtocolError::PacketTooLarge => 1153,
             ProtocolError::OutOfOrder => 1156,
+            ProtocolError::Uncompress => 1157,
             ProtocolError::Malformed => 1835,
             ProtocolError::BadHandshake => 1043,
             ProtocolError::UnknownCommand => 1047,
@@ -43,6 +46,7 @@ impl ProtocolError {
         match self {
             ProtocolError::PacketTooLarge
             | ProtocolError::OutOfOrder
+            | ProtocolError::Uncompress
             | ProtocolError::BadHandshake
             | ProtocolError::UnknownCommand => "08S01",
             _ => "HY000",
@@ -54,6 +58,7 @@ impl ProtocolError {
         match self {
             ProtocolError::PacketTooLarge => "Got a packet bigger than 'max_allowed_packet' bytes",
             ProtocolError::OutOfOrder => "Got packets out of order",
+            ProtocolError::Uncompress => "Couldn't uncompress communication packet",
             ProtocolError::Malformed => "Malformed communication packet.",
             ProtocolError::BadHandshake => "Bad handshake",
             ProtocolError::UnknownCommand => "Unknown command",

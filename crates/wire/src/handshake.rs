@@ -15,6 +15,9 @@ pub const NATIVE_PASSWORD: &str = "mysql_native_password";
 /// The password proof of MySQL 8.
 pub const CACHING_SHA2_PASSWORD: &str = "caching_sha2_password";
 
+/// The password proof of MySQL 5.6, without a memory of who has proved.
+pub const SHA256_PASSWORD: &str = "sha256_password";
+
 /// Twenty random bytes, none zero or `$`, that make each proof of a password unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nonce([u8; 20]);
@@ -176,6 +179,8 @@ pub struct HandshakeResponse<'a> {
     pub auth_plugin: Option<&'a [u8]>,
     /// Connection attributes.
     pub attributes: Attributes<'a>,
+    /// The level of zstd, where that is among the capabilities.
+    pub zstd_level: u8,
 }
 
 impl<'a> ClientHello<'a> {
@@ -224,6 +229,10 @@ impl<'a> ClientHello<'a> {
         } else {
             Attributes::default()
         };
+        let zstd_level = match has(named, capability::ZSTD_COMPRESSION_ALGORITHM) {
+            true if !reader.is_empty() => reader.u8()?,
+            _ => 0,
+        };
         Ok(ClientHello::Login(HandshakeResponse {
             capabilities,
             max_packet,
@@ -233,6 +242,7 @@ impl<'a> ClientHello<'a> {
             database: database.filter(|name| !name.is_empty()),
             auth_plugin,
             attributes,
+            zstd_level,
         }))
     }
 }
@@ -265,6 +275,9 @@ impl HandshakeResponse<'_> {
         }
         if has(self.capabilities, capability::CONNECT_ATTRS) {
             buf.put_lenenc_bytes(self.attributes.raw);
+        }
+        if has(self.capabilities, capability::ZSTD_COMPRESSION_ALGORITHM) {
+            buf.put_u8(self.zstd_level);
         }
         writer.end();
     }
@@ -445,13 +458,14 @@ mod tests {
         #[test]
         fn responses_round_trip(
             user in "[a-z]{0,20}", auth in prop::collection::vec(any::<u8>(), 0..255usize),
-            database in "[a-z]{1,9}", with_db: bool, with_attrs: bool, lenenc: bool,
+            database in "[a-z]{1,9}", with_db: bool, with_attrs: bool, lenenc: bool, with_level: bool,
         ) {
             let mut capabilities = capability::PROTOCOL_41 | capability::SECURE_CONNECTION | capability::PLUGIN_AUTH;
             for (wanted, flag) in [
                 (with_db, capability::CONNECT_WITH_DB),
                 (with_attrs, capability::CONNECT_ATTRS),
                 (lenenc, capability::PLUGIN_AUTH_LENENC_CLIENT_DATA),
+                (with_level, capability::ZSTD_COMPRESSION_ALGORITHM),
             ] {
                 capabilities |= if wanted { flag } else { 0 };
             }
@@ -464,11 +478,13 @@ mod tests {
                 database: with_db.then_some(database.as_bytes()),
                 auth_plugin: Some(NATIVE_PASSWORD.as_bytes()),
                 attributes: Attributes::from_encoded(if with_attrs { b"\x01a\x01b" } else { b"" }),
+                zstd_level: if with_level { 7 } else { 0 },
             };
             let mut writer = PacketWriter::new();
             response.write(&mut writer);
             let packet = &writer.pending()[HEADER..];
-            prop_assert_eq!(ClientHello::parse(packet, capability::SERVER), Ok(ClientHello::Login(response)));
+            let offered = capability::SERVER | capability::ZSTD_COMPRESSION_ALGORITHM;
+            prop_assert_eq!(ClientHello::parse(packet, offered), Ok(ClientHello::Login(response)));
             for end in 0..packet.len() {
                 let _ = ClientHello::parse(&packet[..end], capability::SERVER);
             }

@@ -16,6 +16,7 @@ pub mod capability;
 pub mod client;
 pub mod column_type;
 pub mod command;
+pub mod compress;
 pub mod error;
 pub mod handshake;
 pub mod number;

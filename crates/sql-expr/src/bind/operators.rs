@@ -13,10 +13,12 @@ use crate::node::InList;
 use crate::node::{BitOp, Call, Case, CmpOp, Expr, Node};
 use crate::node::{LikeNode, RegexpNode, RegexpUse};
 use crate::pattern;
+use crate::regexp;
 use crate::ty::{Coercibility, ExprType, Shape};
 use crate::unify;
 use crate::val::Val;
 use crate::vars::SqlMode;
+use crate::walk::transcode;
 use sql_parser::ast;
 
 pub(super) fn any_null(parts: &[Expr]) -> bool {
@@ -359,15 +361,13 @@ impl Binder<'_> {
         mut args: Vec<Expr>,
         negated: bool,
     ) -> Result<Expr, SqlError> {
-        let texts = if usage == RegexpUse::Replace { 3 } else { 2 };
-        let name = match usage {
-            RegexpUse::Like => "regexp_like",
-            RegexpUse::Instr => "regexp_instr",
-            RegexpUse::Substr => "regexp_substr",
-            RegexpUse::Replace => "regexp_replace",
-        };
-        let mut parts: Vec<&mut Expr> = args.iter_mut().take(texts).collect();
-        let c = unify::unify(&mut parts, self.cx.collation, true, name)?;
+        regexp::check_bytes(&args, usage)?;
+        // The replacement has no say in the collation, and is converted to what the others agree on.
+        let mut parts: Vec<&mut Expr> = args.iter_mut().take(2).collect();
+        let c = unify::unify(&mut parts, self.cx.collation, true, usage.name())?;
+        if usage == RegexpUse::Replace {
+            transcode(&mut args[2], c.collation);
+        }
         let nullable = any_null(&args);
         let ty = match usage {
             RegexpUse::Like => ExprType::truth(nullable),

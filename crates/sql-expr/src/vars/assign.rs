@@ -276,18 +276,24 @@ fn to_text(def: &VarDef, input: &VarInput) -> Result<VarValue, VarError> {
     };
     match def.kind {
         VarKind::Charset(_) => {
+            // No statement can be read in these, which is said before that they are not here.
+            if def.name == "character_set_client" && charsets::is_wide(t) {
+                return Err(VarError::WrongValue(def.name, t.to_ascii_lowercase()));
+            }
             let name =
                 charsets::charset_name(t).ok_or_else(|| VarError::UnknownCharset(t.to_owned()))?;
-            if def.name == "character_set_client"
-                && matches!(name, "ucs2" | "utf16" | "utf16le" | "utf32")
-            {
-                return Err(VarError::WrongValue(def.name, name.to_owned()));
-            }
             Ok(VarValue::text(name))
         }
         VarKind::Collation => charsets::collation_name(t)
             .map(VarValue::text)
             .ok_or_else(|| VarError::UnknownCollation(t.to_owned())),
+        VarKind::Words(words) => {
+            let known = |w: &str| words.iter().any(|k| k.eq_ignore_ascii_case(w.trim()));
+            match t.split(',').all(known) {
+                true => Ok(VarValue::text(t)),
+                false => Err(VarError::WrongValue(def.name, t.to_owned())),
+            }
+        }
         VarKind::TimeZone => TimeZone::parse(t)
             .map(|z| VarValue::text(z.to_string()))
             .ok_or_else(|| VarError::UnknownTimeZone(t.to_owned())),

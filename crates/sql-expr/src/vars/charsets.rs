@@ -8,6 +8,8 @@ pub(super) fn charset_name(name: &str) -> Option<&'static str> {
     Charset::by_name(name).map(Charset::name)
 }
 
+pub(super) use types::collation::client::is_wide;
+
 /// The canonical name of a collation.
 pub(super) fn collation_name(name: &str) -> Option<&'static str> {
     CollationId::by_name(name).map(CollationId::name)

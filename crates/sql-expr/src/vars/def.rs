@@ -54,6 +54,8 @@ pub enum VarKind {
     Charset(bool),
     /// The name of a collation.
     Collation,
+    /// One or more of a list of words, separated by commas, kept as they were written.
+    Words(&'static [&'static str]),
     /// Text; `true` where NULL is a value too.
     Text(bool),
 }

@@ -89,9 +89,10 @@ pub(super) const SERVER: &[VarDef] = &[
     uint("admin_port", Global, 33_062, 0, 65_535).ro(),
     text("admin_address", Global, "").ro(),
     flag("create_admin_listener_thread", Global, false).ro(),
-    text(
+    special(
         "protocol_compression_algorithms",
         Global,
+        VarKind::Words(&["zlib", "zstd", "uncompressed"]),
         "zlib,zstd,uncompressed",
     ),
     // Modes of the server.

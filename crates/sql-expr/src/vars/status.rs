@@ -192,6 +192,8 @@ const KNOWN: &[(&str, &str)] = &[
     ("Com_xa_rollback", ""),
     ("Com_xa_start", ""),
     ("Compression", "OFF"),
+    ("Compression_algorithm", ""),
+    ("Compression_level", "0"),
     ("Connection_errors_accept", ""),
     ("Connection_errors_internal", ""),
     ("Connection_errors_max_connections", ""),

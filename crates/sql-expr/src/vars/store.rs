@@ -417,6 +417,10 @@ impl SessionVars {
     /// # Errors
     /// 1115, 1273, 1231, and 1253 where the collation is of another charset.
     pub fn set_names(&mut self, charset: &str, wanted: Option<&str>) -> Result<(), VarError> {
+        if charsets::is_wide(charset) {
+            // Refused, for the client's own.
+            self.set("character_set_client", &VarInput::Text(charset.to_owned()))?;
+        }
         let canonical = charsets::charset_name(charset)
             .ok_or_else(|| VarError::UnknownCharset(charset.to_owned()))?;
         if let Some(c) = wanted {

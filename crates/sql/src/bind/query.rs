@@ -20,7 +20,7 @@ use crate::access::Priv;
 use crate::access::needs::Need;
 use crate::sink::ColumnMeta;
 use sql_expr::bind::Clause;
-use sql_expr::{Expr, ExprType, Node, Shape, infer};
+use sql_expr::{Coercibility, Expr, ExprType, Node, Shape, infer};
 use sql_parser::ast;
 
 /// The common table expressions in sight, innermost last.
@@ -244,6 +244,16 @@ impl StatementBinder<'_> {
                 all: term.all,
                 query,
             });
+        }
+        // Rows are compared by one collation, also where all of them are kept.
+        if types
+            .iter()
+            .any(|t| t.is_text() && t.coercibility == Coercibility::Mixed)
+        {
+            return Err(SqlError::new(
+                codes::ER_CANT_AGGREGATE_NCOLLATIONS,
+                "Illegal mix of collations for operation 'UNION'",
+            ));
         }
         self.coerce(&mut first, &types);
         for a in &mut arms {

@@ -17,6 +17,7 @@ const IN_LIBRARIES: &[(&str, &str)] = &[
     ("rpl_semi_sync_replica", "semisync_replica"),
     ("rpl_semi_sync_master", "semisync_master"),
     ("rpl_semi_sync_slave", "semisync_slave"),
+    ("auth_socket", "auth_socket"),
 ];
 /// What the system says where there is no file.
 const NO_FILE: &str = "errno: 2 No such file or directory";

@@ -35,6 +35,7 @@ use super::process::Process;
 use super::replayed::Replayed;
 use super::transport::PeerTls;
 use super::xa::XaBranch;
+use types::collation::client::ClientCollation;
 
 /// What a session's long operations are waited for with. Boxed, so that their code is compiled in this crate and not once
 /// more wherever they are awaited.
@@ -110,6 +111,8 @@ pub struct Session {
     pub(crate) before: Before,
     /// The TLS its client came over.
     pub(crate) transport: Option<Arc<PeerTls>>,
+    /// How its bytes are compressed, and at which level.
+    pub(crate) compression: Option<(&'static str, u64)>,
     /// For the transaction's savepoints.
     pub(crate) savepoints: Charge,
     /// What its transactions are called.
@@ -212,6 +215,7 @@ impl Session {
             statement_text: None,
             fixed_timestamp: None,
             transport: None,
+            compression: None,
             savepoints: Charge::to(&memory),
             gtids: Gtids::default(),
             replayed: Replayed::default(),
@@ -242,6 +246,11 @@ impl Session {
         self.transport = tls;
     }
 
+    /// How the client's bytes are compressed, and at which level.
+    pub fn set_compression(&mut self, algorithm: &'static str, level: u64) {
+        self.compression = Some((algorithm, level));
+    }
+
     /// What the client can do.
     pub fn client(&self) -> ClientFlags {
         self.client
@@ -249,7 +258,11 @@ impl Session {
 
     /// The collation the client named in its handshake, as `SET NAMES` would set it.
     pub fn set_client_collation(&mut self, collation: types::CollationId) {
-        if !collation.is_known() || collation.is_binary() {
+        // What is not here has been refused at the login; a number that nobody has keeps the server's default.
+        let ClientCollation::Known(collation) = ClientCollation::of(collation.0) else {
+            return;
+        };
+        if collation.is_binary() {
             return;
         }
         self.settings += 1;

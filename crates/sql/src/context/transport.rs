@@ -66,11 +66,22 @@ const VERIFY_PEER_ONCE: u64 = 1 | 4;
 /// Authorities between a client's certificate and a known one, at most.
 pub const VERIFY_DEPTH: u64 = 6;
 
-/// The status variables of a connection's own TLS; without it they are empty and zero.
-pub(crate) struct TransportStatus<'a>(pub(crate) Option<&'a PeerTls>);
+/// The status variables of a connection's own TLS, and of its compression; without them they are empty and zero.
+pub(crate) struct TransportStatus<'a>(
+    pub(crate) Option<&'a PeerTls>,
+    pub(crate) Option<(&'static str, u64)>,
+);
 
 impl StatusSource for TransportStatus<'_> {
     fn report(&self, out: &mut dyn FnMut(&str, StatusValue)) {
+        let (algorithm, level) = self.1.unwrap_or_default();
+        let on = if self.1.is_some() { "ON" } else { "OFF" };
+        out("Compression", StatusValue::Text(on.to_owned()));
+        out(
+            "Compression_algorithm",
+            StatusValue::Text(algorithm.to_owned()),
+        );
+        out("Compression_level", StatusValue::Count(level));
         let text = |of: fn(&PeerTls) -> &str| {
             StatusValue::Text(self.0.map(of).unwrap_or_default().to_owned())
         };

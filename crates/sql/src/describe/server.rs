@@ -6,7 +6,7 @@ pub(crate) const ENGINES: &[[&str; 6]] = &[[
     "DEFAULT",
     "Supports transactions, row-level locking, and savepoints",
     "YES",
-    "NO",
+    "YES",
     "YES",
 ]];
 
@@ -14,6 +14,8 @@ pub(crate) const ENGINES: &[[&str; 6]] = &[[
 pub(crate) const PLUGINS: &[[&str; 3]] = &[
     ["caching_sha2_password", "ACTIVE", "AUTHENTICATION"],
     ["mysql_native_password", "ACTIVE", "AUTHENTICATION"],
+    ["sha256_password", "ACTIVE", "AUTHENTICATION"],
+    ["auth_socket", "ACTIVE", "AUTHENTICATION"],
     ["InnoDB", "ACTIVE", "STORAGE ENGINE"],
     ["rpl_semi_sync_source", "ACTIVE", "REPLICATION"],
     ["rpl_semi_sync_replica", "ACTIVE", "REPLICATION"],

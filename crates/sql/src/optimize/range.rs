@@ -98,17 +98,15 @@ pub(crate) fn sarg(
 }
 
 /// Whether the texts that begin with a text are neighbours in an index: its key without the end mark begins theirs. That holds for
-/// keys of one level of weights.
+/// keys of one level of weights, where no two characters are one letter.
 fn prefixes_are_ranges(like: CollationId, column: &ExprType) -> bool {
-    let name = column.collation.name();
     like == column.collation
         && match column.shape {
             // BINARY is as long as the column, filled with zeros.
             Shape::Str { kind, .. } => !(kind == StrKind::Fixed && column.is_binary_text()),
             _ => false,
         }
-        && !name.ends_with("_as_cs")
-        && !name.ends_with("_as_ci")
+        && column.collation.keys_begin_alike()
 }
 
 /// Whether a condition cannot hold for a row whose column is NULL.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use base::real::ActiveRequest;
 use types::SqlError;
 use types::error::codes;
+use wire::compress::Method;
 use wire::response::{write_err, write_protocol_error};
 
 use super::catch_unwind::catch_unwind;
@@ -66,10 +67,11 @@ pub async fn serve(
     };
     packets.input.set_max_packet(largest);
     let database = login.claim.database.take();
+    let compression = login.compression;
     let mut connection = Connection::begin(&server, packets, login, peer, id);
     slot.ending.join(connection.session.interrupt());
     let admitted = connection.admit(&slot, by_admin).await;
-    if admitted && connection.greet(database).await {
+    if admitted && connection.greet(database).await && connection.compress(compression, largest) {
         connection.commands().await;
     }
     connection.packets.say_goodbye().await;
@@ -149,6 +151,16 @@ impl Connection {
         }
         self.ok();
         self.packets.flush().await.is_ok()
+    }
+
+    /// Goes over to compression, where that was agreed on. `false` where there is no room for it.
+    fn compress(&mut self, method: Option<Method>, max_packet: usize) -> bool {
+        let Some(method) = method else {
+            return true;
+        };
+        self.session
+            .set_compression(method.name(), u64::from(method.level()));
+        self.packets.start_compression(method, max_packet).is_ok()
     }
 
     /// Takes commands until the client goes, is silent for too long, is killed, or sends nonsense.

@@ -9,9 +9,12 @@ use sql::access::Account;
 use sql::access::login::{Attempt, Login as Granted, Settings};
 use sql::session::transport::fits;
 use types::SqlError;
+use types::collation::client::ClientCollation;
+use types::error::codes;
 use wire::ProtocolError;
 use wire::auth::{Authenticator, Credential, Plugin, Step};
 use wire::capability;
+use wire::compress::Method;
 use wire::handshake::{ClientHello, Greeting, HandshakeResponse, Nonce, SERVER_VERSION};
 
 use super::packet_stream::{Gone, PacketStream};
@@ -74,6 +77,8 @@ pub struct Login {
     pub claim: Claim,
     /// What both sides can do.
     pub capabilities: u32,
+    /// How all is compressed from the first command on.
+    pub compression: Option<Method>,
     /// The nonce, which a change of user uses again.
     pub nonce: Nonce,
     /// The account that takes the client.
@@ -99,6 +104,8 @@ pub async fn login(
     if context.is_some() {
         greeting.capabilities |= capability::SSL;
     }
+    let allowed = allowed_compression(server);
+    greeting.capabilities |= allowed.capabilities;
     greeting.write(&mut packets.output.writer);
     packets.flush().await?;
     packets.input.set_sequence(packets.output.writer.sequence());
@@ -111,19 +118,76 @@ pub async fn login(
         packets.output.writer.set_sequence(packets.input.sequence());
     }
     // Inside of TLS it is not offered again.
-    let hello = ClientHello::parse(packets.input.payload(place), capability::SERVER)?;
+    let offered = capability::SERVER | allowed.capabilities;
+    let hello = ClientHello::parse(packets.input.payload(place), offered)?;
     let ClientHello::Login(response) = hello else {
         return Err(ProtocolError::BadHandshake.into());
     };
     let capabilities = response.capabilities;
+    let compression = compression(&response);
+    if compression.is_none() && !allowed.uncompressed {
+        return Err(Refused::Error(wrong_compression("uncompressed")));
+    }
+    if let Some(Method::Zstd(level)) = compression
+        && !(1..=22).contains(&level)
+    {
+        return Err(Refused::Error(wrong_zstd_level()));
+    }
     let claim = claim_of(&response);
     let granted = authenticate(packets, server, nonce, peer, &claim, capabilities, limit).await?;
     Ok(Login {
         granted,
         claim,
         capabilities,
+        compression,
         nonce,
     })
+}
+
+/// What `protocol_compression_algorithms` allows.
+struct Allowed {
+    capabilities: u32,
+    uncompressed: bool,
+}
+
+fn allowed_compression(server: &Server) -> Allowed {
+    let globals = server.database.instance.globals();
+    let value = globals.value_by_name("protocol_compression_algorithms");
+    let list = value
+        .as_ref()
+        .and_then(|v| v.as_str())
+        .unwrap_or("uncompressed");
+    let has = |name: &str| list.split(',').any(|w| w.trim().eq_ignore_ascii_case(name));
+    let bit = |name, bit| if has(name) { bit } else { 0 };
+    Allowed {
+        capabilities: bit("zlib", capability::COMPRESS)
+            | bit("zstd", capability::ZSTD_COMPRESSION_ALGORITHM),
+        uncompressed: has("uncompressed"),
+    }
+}
+
+/// What both sides can do; zlib where that is both.
+fn compression(response: &HandshakeResponse<'_>) -> Option<Method> {
+    let has = |flag| capability::has(response.capabilities, flag);
+    if has(capability::COMPRESS) {
+        Some(Method::Zlib)
+    } else if has(capability::ZSTD_COMPRESSION_ALGORITHM) {
+        Some(Method::Zstd(response.zstd_level))
+    } else {
+        None
+    }
+}
+
+/// Error 3922.
+#[cold]
+fn wrong_compression(name: &str) -> SqlError {
+    SqlError::new(3922, format!("Invalid compression algorithm '{name}'."))
+}
+
+/// Error 3923.
+#[cold]
+fn wrong_zstd_level() -> SqlError {
+    SqlError::new(3923, "Invalid compression level for algorithm 'zstd'.")
 }
 
 /// The handshake of TLS. The client goes on where it was: the next packet has the next number.
@@ -173,12 +237,26 @@ pub async fn authenticate(
     if !peer.is_secure_transport() && server.requires_secure_transport() {
         return Err(Refused::Error(insecure_transport()));
     }
+    check_charset(claim.collation)?;
     let instance = &server.database.instance;
     let state = instance.accounts().snapshot();
     let decoy = server.decoys.plugin(&claim.user, &state);
     let attempt = Attempt::new(&state, &claim.user, &peer.host, peer.address.as_deref());
     let account = attempt.account.as_deref();
+    if let Some(account) = account.filter(|a| a.plugin == AUTH_SOCKET) {
+        let user = packets.peer_user();
+        let settings = settings(instance, capabilities);
+        let proved = user.is_some_and(|user| is_system_user(account, &user));
+        return instance
+            .logins()
+            .decide(&attempt, proved, false, settings)
+            .map_err(|e| Refused::Error(without_password(e)));
+    }
     let (plugin, first) = credential(account, peer, decoy);
+    if plugin == Plugin::Sha256 {
+        // Its first packet may have the password.
+        offload().await;
+    }
     let mut authenticator = Authenticator::new(nonce, plugin, first, peer.is_private());
     if let Some(second) = account.and_then(|a| Some((a, a.second_auth_string.as_deref()?))) {
         authenticator.or(second_credential(second.0, second.1));
@@ -216,6 +294,25 @@ pub async fn authenticate(
         .map_err(Refused::Error)
 }
 
+/// Whether the character set that a client speaks can be read: another would be taken for the server's in silence.
+///
+/// # Errors
+/// 1231 for one in which no statement can be written, 1115 for one that is not here.
+fn check_charset(collation: Option<u16>) -> Result<(), Refused> {
+    let refused = match collation.map(ClientCollation::of) {
+        Some(ClientCollation::Wide(name)) => SqlError::new(
+            codes::ER_WRONG_VALUE_FOR_VAR,
+            format!("Variable 'character_set_client' can't be set to the value of '{name}'"),
+        ),
+        Some(ClientCollation::Foreign(name)) => SqlError::new(
+            codes::ER_UNKNOWN_CHARACTER_SET,
+            format!("Unknown character set: '{name}'"),
+        ),
+        _ => return Ok(()),
+    };
+    Err(Refused::Error(refused))
+}
+
 /// What a login is decided by, beside its account.
 fn settings(instance: &sql::Instance, capabilities: u32) -> Settings {
     let number = |name: &str| {
@@ -245,6 +342,24 @@ fn credential(account: Option<&Account>, peer: &Peer, decoy: Plugin) -> (Plugin,
         None => Credential::Denied,
     };
     (plugin, credential)
+}
+
+/// The plugin of accounts that belong to users of the system.
+const AUTH_SOCKET: &str = "auth_socket";
+
+/// Whether an account of [`AUTH_SOCKET`] is that of a user of the system: by its name, or by the one that it was made for.
+fn is_system_user(account: &Account, user: &str) -> bool {
+    *account.id.user == *user || account.auth_string == user.as_bytes()
+}
+
+/// A refusal that does not speak of passwords, where none is asked for: 1698 in the place of 1045.
+fn without_password(e: SqlError) -> SqlError {
+    match e.message.split_once(" (using password") {
+        Some((text, _)) if e.code == codes::ER_ACCESS_DENIED_ERROR => {
+            SqlError::new(codes::ER_ACCESS_DENIED_NO_PASSWORD_ERROR, text.to_owned())
+        }
+        _ => e,
+    }
 }
 
 /// The password that an account had before, where it may still be used; an empty one may not.

@@ -15,11 +15,13 @@ use rustls::ServerConnection;
 use sql_expr::memory::{Account, Charge};
 use tokio::time::{Instant, Sleep, sleep_until};
 use types::SqlError;
+use wire::compress::Method;
 use wire::packet::PacketPlace;
 use wire::{Decoder, PacketWriter, ProtocolError};
 
 use super::registry::Ending;
 use super::stream::Stream;
+use super::system_users::system_user;
 
 /// How long a client whose handshake failed may go on sending before its socket is closed under it.
 const LAST_ALERT: Duration = Duration::from_millis(200);
@@ -146,6 +148,9 @@ impl PacketStream {
             return Poll::Ready(Err(gone));
         }
         match self.output.stream.poll_read(cx, self.input.space()) {
+            Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::InvalidData && is_frame(&e) => {
+                return Poll::Ready(Err(Gone::Protocol(ProtocolError::Uncompress)));
+            }
             Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone::Closed)),
             Poll::Ready(Ok(n)) => return Poll::Ready(Ok(n)),
             Poll::Pending => {}
@@ -192,6 +197,26 @@ impl PacketStream {
             self.linger(LAST_ALERT).await;
         }
         done
+    }
+
+    /// The name of the system's user at the other end of the Unix socket.
+    pub fn peer_user(&self) -> Option<String> {
+        system_user(self.output.stream.peer_number()?)
+    }
+
+    /// From here on all is compressed, in both directions.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub fn start_compression(
+        &mut self,
+        method: Method,
+        max_packet: usize,
+    ) -> Result<(), ProtocolError> {
+        let early = self.input.take_buffered();
+        self.input.take_any_number();
+        let stream = &mut self.output.stream;
+        stream.begin_compression(method, max_packet, &early)
     }
 
     /// The TLS there is.
@@ -380,6 +405,11 @@ impl Output {
         let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.write_timeout);
         poll_alarm(alarm, cx, deadline).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
+}
+
+/// Whether a read failed because a frame of the compressed protocol is none.
+fn is_frame(e: &io::Error) -> bool {
+    e.get_ref().is_some_and(|e| e.is::<ProtocolError>())
 }
 
 /// Ready when `deadline` has passed. The alarm's own time may be earlier, never later.

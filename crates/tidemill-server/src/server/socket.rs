@@ -58,6 +58,14 @@ pub enum Socket {
 }
 
 impl Socket {
+    /// The number of the system's user at the other end, as the kernel says it of a Unix socket.
+    pub fn peer_number(&self) -> Option<u32> {
+        match self {
+            Socket::Tcp(_) => None,
+            Socket::Unix(s) => s.peer_cred().ok().map(|c| c.uid()),
+        }
+    }
+
     /// Reads what there is, at most one system call; 0 bytes at the end of the stream.
     #[inline]
     pub fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {

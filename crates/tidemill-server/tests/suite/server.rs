@@ -1,6 +1,7 @@
 //! The server from outside: the protocol's commands, accounts, limits, bad input, shutdown.
 
 mod cases;
+mod compression;
 use crate::test_server;
 mod unknown_users;
 
@@ -334,5 +335,41 @@ fn names_and_messages_in_the_character_set_of_the_client() -> Result<(), ClientE
     );
     let ok = conn.raw_command(code::INIT_DB, b"d\xE9")?;
     assert_eq!(ok.first(), Some(&0));
+    Ok(())
+}
+
+#[test]
+fn users_of_the_system_need_no_password() -> Result<(), ClientError> {
+    let server = TestServer::start(&["--skip-ssl"]);
+    let mut root = server.client();
+    root.query("INSTALL PLUGIN auth_socket SONAME 'auth_socket.so'")?;
+    let me = std::process::Command::new("id").arg("-un").output();
+    let me = String::from_utf8(me.expect("a program").stdout).expect("a name");
+    let me = me.trim();
+    root.query(&format!(
+        "CREATE USER app IDENTIFIED WITH auth_socket AS '{me}'"
+    ))?;
+    root.query("CREATE USER other IDENTIFIED WITH auth_socket")?;
+    assert_eq!(
+        rows(&mut server.login("app", "")?, "SELECT CURRENT_USER()")[0],
+        ["app@%"]
+    );
+    let e = refused(server.login("other", ""));
+    assert_eq!(
+        (e.code, &*e.sqlstate, &*e.message),
+        (1698, "28000", "Access denied for user 'other'@'localhost'")
+    );
+    // TCP has no user of the system.
+    let address = server.listening.addresses[0];
+    let by_tcp = Conn::connect_tcp(address, "app", "", None);
+    assert_eq!(refused(by_tcp).code, 1698);
+    let shown = rows(&mut root, "SHOW CREATE USER app");
+    assert!(shown[0][0].contains("'auth_socket'"), "{shown:?}");
+    root.query("CREATE USER sha IDENTIFIED WITH sha256_password BY 'pw'")?;
+    let stored = rows(
+        &mut root,
+        "SELECT LEFT(authentication_string, 3), LENGTH(authentication_string) FROM mysql.user WHERE user = 'sha'",
+    );
+    assert_eq!(stored[0], ["$5$", "67"]);
     Ok(())
 }

@@ -6,6 +6,7 @@
 //! more than the text, and padding needs no look at the other string.
 
 use super::general::{self, ASCII_FOLD, Latin};
+use super::language;
 use super::registry::{CollationInfo, Kind};
 use super::uca::{self, Elements};
 use crate::charset::Charset;
@@ -32,6 +33,11 @@ pub(super) fn write(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
             |s| (u32::from(general::latin(by, s[0])), 1),
             |b| general::latin(by, b),
         ),
+        Kind::Unicode(by) => {
+            let weights = language::Weights::new(by, info.charset, s);
+            out.reserve(s.len() + 1);
+            write_weights_padded(&CODE_400, weights.map(u32::from), out);
+        }
         Kind::UcaPrimary => write_primary(info, s, out),
         Kind::UcaSecondary => {
             write_primary(info, s, out);
@@ -61,7 +67,11 @@ pub(super) fn head(info: &CollationInfo, s: &[u8]) -> Option<u64> {
             let byte = |b| code.byte[usize::from(b)];
             simple(text, byte, |b| byte(b) != 0)
         }
-        Kind::Latin(_) | Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => None,
+        Kind::Latin(_)
+        | Kind::Unicode(_)
+        | Kind::UcaPrimary
+        | Kind::UcaSecondary
+        | Kind::UcaTertiary => None,
     }
 }
 
@@ -110,14 +120,15 @@ pub(super) fn len(info: &CollationInfo, key: &[u8]) -> Option<usize> {
         Kind::Binary | Kind::BytesNoPad => mark(0, key),
         // The end mark is below every UTF-8 continuation byte.
         Kind::BytesPad | Kind::General | Kind::Latin(_) => mark(END_PAD, key),
-        Kind::UcaPrimary => primary_len(info, key),
+        Kind::Unicode(_) => primary_len(&CODE_400, true, key),
+        Kind::UcaPrimary => primary_len(&CODE, info.pad_space, key),
         Kind::UcaSecondary | Kind::UcaTertiary => {
             let levels = if info.kind == Kind::UcaSecondary {
                 1
             } else {
                 2
             };
-            let mut at = primary_len(info, key)?;
+            let mut at = primary_len(&CODE, info.pad_space, key)?;
             for _ in 0..levels {
                 loop {
                     let b = *key.get(at)?;
@@ -132,9 +143,8 @@ pub(super) fn len(info: &CollationInfo, key: &[u8]) -> Option<usize> {
     }
 }
 
-fn primary_len(info: &CollationInfo, key: &[u8]) -> Option<usize> {
-    let code = &*CODE;
-    let end = if info.pad_space { code.space + 1 } else { 0 };
+fn primary_len(code: &PrimaryCode, pad_space: bool, key: &[u8]) -> Option<usize> {
+    let end = if pad_space { code.space + 1 } else { 0 };
     let last = code.gap(code.ascii.len(), u32::MAX);
     let mut at = 0;
     loop {
@@ -234,32 +244,42 @@ struct PrimaryCode {
     byte: [u8; 256],
     /// Codes of a space run before something lower, of the end, of a run before something higher.
     space: u8,
+    /// Weight of the space.
+    space_weight: u32,
 }
 
-static CODE: LazyLock<PrimaryCode> = LazyLock::new(|| {
-    let mut ascii: Vec<u32> = uca::ASCII.iter().map(|&e| uca::primary(e)).collect();
-    ascii.retain(|&p| p != 0);
-    ascii.sort_unstable();
-    ascii.dedup();
-    let mut code = PrimaryCode {
-        ascii,
-        byte: [0; 256],
-        space: 0,
-    };
-    for (c, &e) in uca::ASCII.iter().enumerate() {
-        let p = uca::primary(e);
-        if p != 0 {
-            code.byte[c] = code.exact(code.ascii.partition_point(|&a| a < p), p);
-        }
-    }
-    code.space = code.byte[usize::from(b' ')];
-    code
-});
+static CODE: LazyLock<PrimaryCode> =
+    LazyLock::new(|| PrimaryCode::new(&uca::ASCII.map(uca::primary), uca::SPACE));
+
+/// That of UCA 4.0.0, for all its languages.
+static CODE_400: LazyLock<PrimaryCode> =
+    LazyLock::new(|| PrimaryCode::new(&language::ascii(), u32::from(language::SPACE)));
 
 impl PrimaryCode {
+    /// By the weights of ASCII characters; 0 for those that are ignored.
+    fn new(weights: &[u32; 128], space_weight: u32) -> PrimaryCode {
+        let mut ascii: Vec<u32> = weights.to_vec();
+        ascii.retain(|&p| p != 0);
+        ascii.sort_unstable();
+        ascii.dedup();
+        let mut code = PrimaryCode {
+            ascii,
+            byte: [0; 256],
+            space: 0,
+            space_weight,
+        };
+        for (c, &p) in weights.iter().enumerate() {
+            if p != 0 {
+                code.byte[c] = code.exact(code.ascii.partition_point(|&a| a < p), p);
+            }
+        }
+        code.space = code.byte[usize::from(b' ')];
+        code
+    }
+
     /// Lead byte of the gap before the ASCII primary number `i`; the space takes three codes.
     fn gap(&self, i: usize, p: u32) -> u8 {
-        1 + 2 * i as u8 + if p > uca::SPACE { 2 } else { 0 }
+        1 + 2 * i as u8 + if p > self.space_weight { 2 } else { 0 }
     }
 
     fn exact(&self, i: usize, p: u32) -> u8 {
@@ -311,15 +331,20 @@ fn write_primary(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
         out.push(0);
         return;
     }
-    let mut run = 0;
     let mut e = Elements::new(info.charset, s);
-    while let Some(p) = e.next_primary() {
-        if p == uca::SPACE {
+    write_weights_padded(code, std::iter::from_fn(|| e.next_primary()), out);
+}
+
+/// Weights under PAD SPACE.
+fn write_weights_padded(code: &PrimaryCode, weights: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+    let mut run = 0;
+    for p in weights {
+        if p == code.space_weight {
             run += 1;
             continue;
         }
         if run > 0 {
-            let c = if p < uca::SPACE {
+            let c = if p < code.space_weight {
                 code.space
             } else {
                 code.space + 2
@@ -376,6 +401,11 @@ pub(super) fn weight_string(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
                     out.push(w as u8);
                 }
                 rest = &rest[n..];
+            }
+        }
+        Kind::Unicode(by) => {
+            for w in language::Weights::new(by, info.charset, s) {
+                out.extend_from_slice(&w.to_be_bytes());
             }
         }
         Kind::UcaPrimary => level(uca::primary, out),

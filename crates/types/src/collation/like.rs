@@ -4,6 +4,7 @@
 //! text × pattern steps and no recursion. A pattern without `%` or `_` still ignores PAD SPACE, as MySQL's does.
 
 use super::general;
+use super::language;
 use super::registry::{CollationInfo, Kind};
 use super::uca::Elements;
 use crate::{Pace, SqlError};
@@ -18,6 +19,7 @@ fn same(info: &CollationInfo, a: u32, b: u32) -> bool {
         Kind::General => general::weight(a) == general::weight(b),
         // Here a character is its byte.
         Kind::Latin(by) => general::latin(by, a as u8) == general::latin(by, b as u8),
+        Kind::Unicode(by) => language::same(by, a, b),
         Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => {
             if a < 128 && b < 128 && info.kind == Kind::UcaPrimary {
                 return (a as u8).eq_ignore_ascii_case(&(b as u8));

@@ -1,6 +1,7 @@
 //! Comparing and hashing: a loop over ASCII bytes first, weights from the first other character on.
 
 use super::general::{self, ASCII_FOLD, Latin};
+use super::language;
 use super::registry::{CollationInfo, Kind};
 use super::uca::{self, Elements};
 use std::cmp::Ordering;
@@ -18,6 +19,7 @@ pub(super) fn compare(info: &CollationInfo, a: &[u8], b: &[u8]) -> Ordering {
         }
         Kind::General => general_ci(info, a, b),
         Kind::Latin(by) => latin(by, a, b),
+        Kind::Unicode(by) => language::compare(by, info.charset, a, b),
         Kind::UcaPrimary => uca_primary(info, a, b),
         Kind::UcaSecondary => uca_levels(info, a, b, 2),
         Kind::UcaTertiary => uca_levels(info, a, b, 3),
@@ -202,6 +204,17 @@ pub(super) fn hash<H: Hasher>(info: &CollationInfo, s: &[u8], state: &mut H) {
                 feed.put(w);
                 rest = &rest[n..];
             }
+            feed.flush();
+        }
+        Kind::Unicode(by) => {
+            let mut feed = Feed::new(state);
+            language::each_weight(by, info.charset, s, |spaces, w| {
+                // A number of spaces is no weight: there is a bit that these do not have.
+                if spaces > 0 {
+                    feed.put(1 << 31 | spaces as u32);
+                }
+                feed.put(u32::from(w));
+            });
             feed.flush();
         }
         // Equal at all levels implies equal primaries, so these alone make a sound hash for every UCA collation.

@@ -2,6 +2,7 @@
 
 use super::CollationId;
 use super::general::Latin;
+use super::language::Language;
 use crate::charset::Charset;
 
 /// Which comparison a collation uses.
@@ -17,6 +18,8 @@ pub(super) enum Kind {
     General,
     /// One weight a byte (`latin1_swedish_ci` and its like), trailing spaces insignificant.
     Latin(Latin),
+    /// UCA 4.0.0 as a language orders it, one level, trailing spaces insignificant.
+    Unicode(Language),
     /// Unicode collation algorithm, primary strength.
     UcaPrimary,
     /// Unicode collation algorithm, primary and secondary strength.
@@ -57,6 +60,11 @@ const fn c(
         is_default,
         kind,
     }
+}
+
+/// One of UCA 4.0.0.
+const fn u(id: u16, name: &'static str, charset: Charset, language: Language) -> CollationInfo {
+    c(id, name, charset, Kind::Unicode(language), true, false)
 }
 
 /// Every collation, ascending by number. An unknown number is treated as `binary`.
@@ -135,21 +143,223 @@ pub static COLLATIONS: &[CollationInfo] = &[
         true,
         false,
     ),
+    u(192, "utf8mb3_unicode_ci", Charset::Utf8mb3, Language::None),
+    u(
+        193,
+        "utf8mb3_icelandic_ci",
+        Charset::Utf8mb3,
+        Language::Icelandic,
+    ),
+    u(
+        194,
+        "utf8mb3_latvian_ci",
+        Charset::Utf8mb3,
+        Language::Latvian,
+    ),
+    u(
+        195,
+        "utf8mb3_romanian_ci",
+        Charset::Utf8mb3,
+        Language::Romanian,
+    ),
+    u(
+        196,
+        "utf8mb3_slovenian_ci",
+        Charset::Utf8mb3,
+        Language::Slovenian,
+    ),
+    u(197, "utf8mb3_polish_ci", Charset::Utf8mb3, Language::Polish),
+    u(
+        198,
+        "utf8mb3_estonian_ci",
+        Charset::Utf8mb3,
+        Language::Estonian,
+    ),
+    u(
+        199,
+        "utf8mb3_spanish_ci",
+        Charset::Utf8mb3,
+        Language::Spanish,
+    ),
+    u(
+        200,
+        "utf8mb3_swedish_ci",
+        Charset::Utf8mb3,
+        Language::Swedish,
+    ),
+    u(
+        201,
+        "utf8mb3_turkish_ci",
+        Charset::Utf8mb3,
+        Language::Turkish,
+    ),
+    u(202, "utf8mb3_czech_ci", Charset::Utf8mb3, Language::Czech),
+    u(203, "utf8mb3_danish_ci", Charset::Utf8mb3, Language::Danish),
+    u(
+        204,
+        "utf8mb3_lithuanian_ci",
+        Charset::Utf8mb3,
+        Language::Lithuanian,
+    ),
+    u(205, "utf8mb3_slovak_ci", Charset::Utf8mb3, Language::Slovak),
+    u(
+        206,
+        "utf8mb3_spanish2_ci",
+        Charset::Utf8mb3,
+        Language::Spanish2,
+    ),
+    u(207, "utf8mb3_roman_ci", Charset::Utf8mb3, Language::Roman),
+    u(
+        208,
+        "utf8mb3_persian_ci",
+        Charset::Utf8mb3,
+        Language::Persian,
+    ),
+    u(
+        209,
+        "utf8mb3_esperanto_ci",
+        Charset::Utf8mb3,
+        Language::Esperanto,
+    ),
+    u(
+        210,
+        "utf8mb3_hungarian_ci",
+        Charset::Utf8mb3,
+        Language::Hungarian,
+    ),
+    u(
+        211,
+        "utf8mb3_sinhala_ci",
+        Charset::Utf8mb3,
+        Language::Sinhala,
+    ),
+    u(
+        212,
+        "utf8mb3_german2_ci",
+        Charset::Utf8mb3,
+        Language::German2,
+    ),
+    u(
+        213,
+        "utf8mb3_croatian_ci",
+        Charset::Utf8mb3,
+        Language::Croatian,
+    ),
     c(
-        192,
-        "utf8mb3_unicode_ci",
+        214,
+        "utf8mb3_unicode_520_ci",
         Charset::Utf8mb3,
         Kind::UcaPrimary,
         true,
         false,
     ),
-    c(
-        224,
-        "utf8mb4_unicode_ci",
+    u(
+        215,
+        "utf8mb3_vietnamese_ci",
+        Charset::Utf8mb3,
+        Language::Vietnamese,
+    ),
+    u(224, "utf8mb4_unicode_ci", Charset::Utf8mb4, Language::None),
+    u(
+        225,
+        "utf8mb4_icelandic_ci",
         Charset::Utf8mb4,
-        Kind::UcaPrimary,
-        true,
-        false,
+        Language::Icelandic,
+    ),
+    u(
+        226,
+        "utf8mb4_latvian_ci",
+        Charset::Utf8mb4,
+        Language::Latvian,
+    ),
+    u(
+        227,
+        "utf8mb4_romanian_ci",
+        Charset::Utf8mb4,
+        Language::Romanian,
+    ),
+    u(
+        228,
+        "utf8mb4_slovenian_ci",
+        Charset::Utf8mb4,
+        Language::Slovenian,
+    ),
+    u(229, "utf8mb4_polish_ci", Charset::Utf8mb4, Language::Polish),
+    u(
+        230,
+        "utf8mb4_estonian_ci",
+        Charset::Utf8mb4,
+        Language::Estonian,
+    ),
+    u(
+        231,
+        "utf8mb4_spanish_ci",
+        Charset::Utf8mb4,
+        Language::Spanish,
+    ),
+    u(
+        232,
+        "utf8mb4_swedish_ci",
+        Charset::Utf8mb4,
+        Language::Swedish,
+    ),
+    u(
+        233,
+        "utf8mb4_turkish_ci",
+        Charset::Utf8mb4,
+        Language::Turkish,
+    ),
+    u(234, "utf8mb4_czech_ci", Charset::Utf8mb4, Language::Czech),
+    u(235, "utf8mb4_danish_ci", Charset::Utf8mb4, Language::Danish),
+    u(
+        236,
+        "utf8mb4_lithuanian_ci",
+        Charset::Utf8mb4,
+        Language::Lithuanian,
+    ),
+    u(237, "utf8mb4_slovak_ci", Charset::Utf8mb4, Language::Slovak),
+    u(
+        238,
+        "utf8mb4_spanish2_ci",
+        Charset::Utf8mb4,
+        Language::Spanish2,
+    ),
+    u(239, "utf8mb4_roman_ci", Charset::Utf8mb4, Language::Roman),
+    u(
+        240,
+        "utf8mb4_persian_ci",
+        Charset::Utf8mb4,
+        Language::Persian,
+    ),
+    u(
+        241,
+        "utf8mb4_esperanto_ci",
+        Charset::Utf8mb4,
+        Language::Esperanto,
+    ),
+    u(
+        242,
+        "utf8mb4_hungarian_ci",
+        Charset::Utf8mb4,
+        Language::Hungarian,
+    ),
+    u(
+        243,
+        "utf8mb4_sinhala_ci",
+        Charset::Utf8mb4,
+        Language::Sinhala,
+    ),
+    u(
+        244,
+        "utf8mb4_german2_ci",
+        Charset::Utf8mb4,
+        Language::German2,
+    ),
+    u(
+        245,
+        "utf8mb4_croatian_ci",
+        Charset::Utf8mb4,
+        Language::Croatian,
     ),
     c(
         246,
@@ -158,6 +368,12 @@ pub static COLLATIONS: &[CollationInfo] = &[
         Kind::UcaPrimary,
         true,
         false,
+    ),
+    u(
+        247,
+        "utf8mb4_vietnamese_ci",
+        Charset::Utf8mb4,
+        Language::Vietnamese,
     ),
     c(
         255,

@@ -4,6 +4,7 @@
 //! text is read once with the failure function of Knuth, Morris and Pratt.
 
 use super::general;
+use super::language;
 use super::registry::{CollationInfo, Kind};
 use super::uca::Elements;
 use crate::charset::Charset;
@@ -115,6 +116,7 @@ impl<'i> Numbers<'i> {
             Kind::General => u64::from(general::weight(c)),
             Kind::Latin(by) => u64::from(general::latin(by, bytes[0])),
             Kind::Binary | Kind::BytesNoPad | Kind::BytesPad => u64::from(c),
+            Kind::Unicode(by) => self.number(c, language::of_character(by, c)),
             Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => self.weights(c, bytes),
         }
     }
@@ -127,6 +129,10 @@ impl<'i> Numbers<'i> {
                 all.push(e);
             }
         }
+        self.number(c, all)
+    }
+
+    fn number(&mut self, c: u32, all: Vec<u32>) -> u64 {
         match all.as_slice() {
             [one] => u64::from(*one),
             // A control character is equal to itself alone.

@@ -5,7 +5,7 @@ use std::fmt;
 use super::scramble::{same, sha1};
 use super::sha256_crypt::sha256_crypt;
 use crate::error::ProtocolError;
-use crate::handshake::{CACHING_SHA2_PASSWORD, NATIVE_PASSWORD};
+use crate::handshake::{CACHING_SHA2_PASSWORD, NATIVE_PASSWORD, SHA256_PASSWORD};
 
 /// `$A$` and three digits, times a thousand, of rounds, and `$`.
 const SHA2_PREFIX: usize = 7;
@@ -28,6 +28,9 @@ pub enum Credential {
     /// caching_sha2_password: `$A$005$`, 20 bytes of salt, 43 characters of SHA256-crypt. Made by
     /// [`Credential::caching_sha2`] or [`Credential::parse`].
     CachingSha2(Box<[u8]>),
+    /// sha256_password: `$5$`, 20 bytes of salt, `$`, 43 characters of SHA256-crypt. Made by [`Credential::sha256`] or
+    /// [`Credential::parse`].
+    Sha256(Box<[u8]>),
     /// Nobody gets in: for users that do not exist. The exchange looks like any other until its end.
     Denied,
 }
@@ -39,6 +42,7 @@ impl fmt::Debug for Credential {
             Credential::Empty => "Empty",
             Credential::Native(_) => "Native(..)",
             Credential::CachingSha2(_) => "CachingSha2(..)",
+            Credential::Sha256(_) => "Sha256(..)",
             Credential::Denied => "Denied",
         })
     }
@@ -88,11 +92,33 @@ impl Credential {
         Ok(Credential::CachingSha2(stored.into()))
     }
 
-    /// Reads a stored pair of plugin and authentication string. `None` when the plugin is not one of the two or the
+    /// The credential of `password` under sha256_password, with a fresh salt. Takes milliseconds.
+    ///
+    /// # Errors
+    /// As [`Credential::caching_sha2`].
+    pub fn sha256(password: &[u8]) -> Result<Credential, ProtocolError> {
+        if password.is_empty() {
+            return Ok(Credential::Empty);
+        }
+        if password.len() > LONGEST_PASSWORD {
+            return Err(ProtocolError::WrongArguments);
+        }
+        let nonce = crate::handshake::Nonce::generate()?;
+        let salt = nonce.as_bytes();
+        let mut stored = SHA256_PREFIX.to_vec();
+        stored.extend_from_slice(salt);
+        stored.push(b'$');
+        stored.extend_from_slice(&sha256_crypt(password, salt, ROUNDS));
+        Ok(Credential::Sha256(stored.into()))
+    }
+
+    /// Reads a stored pair of plugin and authentication string. `None` when the plugin is not one of the three or the
     /// string has not its format.
     pub fn parse(plugin: &str, stored: &[u8]) -> Option<Credential> {
         match plugin {
-            NATIVE_PASSWORD | CACHING_SHA2_PASSWORD if stored.is_empty() => Some(Credential::Empty),
+            NATIVE_PASSWORD | CACHING_SHA2_PASSWORD | SHA256_PASSWORD if stored.is_empty() => {
+                Some(Credential::Empty)
+            }
             NATIVE_PASSWORD => {
                 let hex = stored.strip_prefix(b"*").filter(|hex| hex.len() == 40)?;
                 let mut hash = [0; 20];
@@ -105,6 +131,10 @@ impl Credential {
                 Sha2Parts::of(stored)?;
                 Some(Credential::CachingSha2(stored.into()))
             }
+            SHA256_PASSWORD => {
+                sha256_parts(stored)?;
+                Some(Credential::Sha256(stored.into()))
+            }
             _ => None,
         }
     }
@@ -114,6 +144,7 @@ impl Credential {
         match self {
             Credential::Native(_) => Some(NATIVE_PASSWORD),
             Credential::CachingSha2(_) => Some(CACHING_SHA2_PASSWORD),
+            Credential::Sha256(_) => Some(SHA256_PASSWORD),
             Credential::Empty | Credential::Denied => None,
         }
     }
@@ -129,7 +160,7 @@ impl Credential {
                 }
                 text
             }
-            Credential::CachingSha2(stored) => stored.to_vec(),
+            Credential::CachingSha2(stored) | Credential::Sha256(stored) => stored.to_vec(),
         }
     }
 
@@ -145,6 +176,10 @@ impl Credential {
                         parts.hash,
                     )
             }),
+            Credential::Sha256(stored) => sha256_parts(stored).is_some_and(|(salt, hash)| {
+                password.len() <= LONGEST_PASSWORD
+                    && same(&sha256_crypt(password, salt, ROUNDS), hash)
+            }),
             Credential::Denied => false,
         }
     }
@@ -155,6 +190,17 @@ impl Credential {
             std::hint::black_box(sha256_crypt(password, &[b'-'; SHA2_SALT], ROUNDS));
         }
     }
+}
+
+/// What a hash of sha256_password begins with.
+const SHA256_PREFIX: &[u8] = b"$5$";
+
+/// Salt and hash of a hash of sha256_password.
+fn sha256_parts(stored: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = stored.strip_prefix(SHA256_PREFIX)?;
+    let (salt, hash) = rest.split_at_checked(SHA2_SALT)?;
+    let hash = hash.strip_prefix(b"$")?;
+    (hash.len() == SHA2_HASH).then_some((salt, hash))
 }
 
 fn hex_digit(byte: u8) -> Option<u8> {

@@ -4,7 +4,8 @@ use super::AuthContext;
 use super::credential::Credential;
 use super::scramble::{native_proves, sha2_proves, sha256};
 use crate::handshake::{
-    CACHING_SHA2_PASSWORD, NATIVE_PASSWORD, Nonce, write_auth_more, write_auth_switch,
+    CACHING_SHA2_PASSWORD, NATIVE_PASSWORD, Nonce, SHA256_PASSWORD, write_auth_more,
+    write_auth_switch,
 };
 use crate::packet::PacketWriter;
 
@@ -14,6 +15,8 @@ const FAST_AUTH_SUCCESS: u8 = 3;
 const PERFORM_FULL_AUTHENTICATION: u8 = 4;
 /// caching_sha2: the client wants the public key first.
 const REQUEST_PUBLIC_KEY: u8 = 2;
+/// sha256_password: the client wants the public key first.
+const REQUEST_SHA256_KEY: u8 = 1;
 
 /// What comes after a packet of an authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub enum Plugin {
     Native,
     /// caching_sha2_password.
     Sha2,
+    /// sha256_password.
+    Sha256,
 }
 
 impl Plugin {
@@ -41,12 +46,13 @@ impl Plugin {
         match self {
             Plugin::Native => NATIVE_PASSWORD,
             Plugin::Sha2 => CACHING_SHA2_PASSWORD,
+            Plugin::Sha256 => SHA256_PASSWORD,
         }
     }
 
-    /// The plugin of that name, if it is one of the two.
+    /// The plugin of that name, if it is one of the three.
     pub fn of(name: &[u8]) -> Option<Plugin> {
-        [Plugin::Native, Plugin::Sha2]
+        [Plugin::Native, Plugin::Sha2, Plugin::Sha256]
             .into_iter()
             .find(|plugin| plugin.name().as_bytes() == name)
     }
@@ -147,30 +153,35 @@ impl Authenticator {
     ) -> Step {
         match self.state {
             State::Proof => self.prove(context, packet, writer),
-            State::Password if packet == [REQUEST_PUBLIC_KEY] => match context.rsa.public_pem() {
-                Ok(pem) => {
-                    write_auth_more(pem.as_bytes(), writer);
-                    self.state = State::Encrypted;
-                    Step::NeedMore
-                }
-                Err(_) => self.fail(),
-            },
-            State::Password => {
-                // A client that has the key from before sends the password encrypted at once.
-                let decrypted = context.rsa.decrypt_password(packet, self.nonce.as_bytes());
-                match (decrypted, packet.strip_suffix(b"\0")) {
-                    (Some(password), _) => self.check(context, &password),
-                    (None, Some(password)) if self.secure_transport => {
-                        self.check(context, password)
-                    }
-                    _ => self.fail(),
-                }
-            }
+            State::Password if packet == [REQUEST_PUBLIC_KEY] => self.give_key(context, writer),
+            State::Password => self.take_password(context, packet),
             State::Encrypted => match context.rsa.decrypt_password(packet, self.nonce.as_bytes()) {
                 Some(password) => self.check(context, &password),
                 None => self.fail(),
             },
             State::Start | State::Done => self.fail(),
+        }
+    }
+
+    /// Sends the public key, by which the password is to come.
+    fn give_key(&mut self, context: &AuthContext, writer: &mut PacketWriter) -> Step {
+        match context.rsa.public_pem() {
+            Ok(pem) => {
+                write_auth_more(pem.as_bytes(), writer);
+                self.state = State::Encrypted;
+                Step::NeedMore
+            }
+            Err(_) => self.fail(),
+        }
+    }
+
+    /// The password itself: in the clear where nobody can listen. A client that has the key from before sends it encrypted at once.
+    fn take_password(&mut self, context: &AuthContext, packet: &[u8]) -> Step {
+        let decrypted = context.rsa.decrypt_password(packet, self.nonce.as_bytes());
+        match (decrypted, packet.strip_suffix(b"\0")) {
+            (Some(password), _) => self.check(context, &password),
+            (None, Some(password)) if self.secure_transport => self.check(context, password),
+            _ => self.fail(),
         }
     }
 
@@ -193,6 +204,8 @@ impl Authenticator {
                 });
                 self.finish(proven.contains(&true))
             }
+            Plugin::Sha256 if answer == [REQUEST_SHA256_KEY] => self.give_key(context, writer),
+            Plugin::Sha256 => self.take_password(context, answer),
             Plugin::Sha2 => {
                 let Ok(answer) = <&[u8; 32]>::try_from(answer) else {
                     return self.fail();
@@ -221,7 +234,7 @@ impl Authenticator {
 
     fn check(&mut self, context: &AuthContext, password: &[u8]) -> Step {
         let right = match &self.credential {
-            Credential::CachingSha2(_) => self.credential.verify(password),
+            Credential::CachingSha2(_) | Credential::Sha256(_) => self.credential.verify(password),
             // The time is what tells apart: it is spent as well where there is no hash to compare with.
             _ => {
                 Credential::burn(password);
@@ -229,7 +242,10 @@ impl Authenticator {
             }
         };
         let before = !right
-            && matches!(self.second, Credential::CachingSha2(_))
+            && matches!(
+                self.second,
+                Credential::CachingSha2(_) | Credential::Sha256(_)
+            )
             && self.second.verify(password);
         let used = if before {
             &self.second
@@ -253,9 +269,9 @@ impl Authenticator {
     }
 }
 
-/// Whether an answer says that there is no password. Under caching_sha2 a lone NUL does too.
+/// Whether an answer says that there is no password. Under caching_sha2 and sha256 a lone NUL does too.
 fn is_no_password(plugin: Plugin, answer: &[u8]) -> bool {
-    answer.is_empty() || (plugin == Plugin::Sha2 && answer == [0])
+    answer.is_empty() || (plugin != Plugin::Native && answer == [0])
 }
 
 #[cfg(test)]
@@ -405,6 +421,41 @@ mod tests {
         let mut auth = Authenticator::new(nonce(), Plugin::Sha2, credential, false);
         auth.start(&context, SHA2, &[0; 32], &mut writer);
         assert_eq!(auth.resume(&context, b"pw\0", &mut writer), Step::Fail);
+        Ok(())
+    }
+
+    #[test]
+    fn sha256_by_key_and_in_the_clear() -> Result<(), ProtocolError> {
+        let context = AuthContext::default();
+        let credential = Credential::sha256(b"pw")?;
+        assert_eq!(
+            Credential::parse(SHA256_PASSWORD, &credential.to_stored()),
+            Some(credential.clone())
+        );
+        let mut writer = PacketWriter::new();
+        for (password, expected) in [(&b"px"[..], Step::Fail), (b"pw", Step::Ok)] {
+            let clear = [password, b"\0"].concat();
+            let new =
+                |secure| Authenticator::new(nonce(), Plugin::Sha256, credential.clone(), secure);
+            // In the clear where nobody listens, and not elsewhere.
+            for (secure, expected) in [(true, expected), (false, Step::Fail)] {
+                let mut auth = new(secure);
+                let step = auth.start(&context, SHA2, &[1; 32], &mut writer);
+                assert_eq!(step, Step::NeedMore);
+                assert!(sent(&mut writer).starts_with(b"\xFEsha256_password\0"));
+                assert_eq!(auth.resume(&context, &clear, &mut writer), expected);
+            }
+            let mut auth = new(false);
+            let name = Some(SHA256_PASSWORD.as_bytes());
+            let step = auth.start(&context, name, &[REQUEST_SHA256_KEY], &mut writer);
+            assert_eq!(step, Step::NeedMore);
+            let key = sent(&mut writer);
+            let encrypted = encrypt_password(password, nonce().as_bytes(), &key[1..])?;
+            assert_eq!(auth.resume(&context, &encrypted, &mut writer), expected);
+        }
+        let mut auth = Authenticator::new(nonce(), Plugin::Sha256, Credential::Empty, false);
+        auth.start(&context, SHA2, &[1; 32], &mut writer);
+        assert_eq!(auth.resume(&context, b"\0", &mut writer), Step::Ok);
         Ok(())
     }
 

@@ -173,6 +173,7 @@ impl Login {
             database: self.database.as_deref().map(str::as_bytes),
             auth_plugin: Some(plugin),
             attributes: Attributes::from_encoded(&attributes),
+            zstd_level: 0,
         };
         response.write(writer);
         Ok(())

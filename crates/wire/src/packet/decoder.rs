@@ -28,6 +28,8 @@ pub struct Decoder {
     needed: usize,
     sequence: u8,
     max_packet: usize,
+    /// The numbers of packets say nothing: frames around them are numbered.
+    unnumbered: bool,
 }
 
 /// Where a packet's payload lies in its [`Decoder`].
@@ -48,7 +50,13 @@ impl Decoder {
             needed: 0,
             sequence: 0,
             max_packet,
+            unnumbered: false,
         }
+    }
+
+    /// From here on the numbers of packets are taken as they come: in the compressed protocol clients count frames.
+    pub fn take_any_number(&mut self) {
+        self.unnumbered = true;
     }
 
     /// Changes the longest packet accepted (`max_allowed_packet`), in bytes.
@@ -169,7 +177,7 @@ impl Decoder {
                 return Ok(None);
             };
             let length = u32::from_le_bytes([a, b, c, 0]) as usize;
-            if sequence != self.sequence {
+            if sequence != self.sequence && !self.unnumbered {
                 return Err(ProtocolError::OutOfOrder);
             }
             if self.joined + length > self.max_packet {

@@ -11,8 +11,13 @@ use crate::access::privilege::Priv;
 use crate::access::{AccountState, PrivSet};
 use sql_parser::ast::{self, AuthSecret, AuthSpec, SetItem, UserSpec};
 
-/// Plugins whose passwords this server stores and checks.
-const PLUGINS: [&str; 2] = ["caching_sha2_password", "mysql_native_password"];
+/// Plugins whose passwords this server stores and checks, and the one that asks the system for its users.
+const PLUGINS: [&str; 4] = [
+    "caching_sha2_password",
+    "mysql_native_password",
+    "sha256_password",
+    "auth_socket",
+];
 const SECOND_PASSWORDS: &str = "APPLICATION_PASSWORD_ADMIN";
 
 /// What is stored of a password, and of a hash that is given.
@@ -295,6 +300,13 @@ fn store(
             types::Level::Warning,
             1287,
             "'mysql_native_password' is deprecated and will be removed in a future release. Please use caching_sha2_password instead",
+        ));
+    }
+    if a.plugin == "sha256_password" {
+        out.notes.push(Warning::new(
+            types::Level::Warning,
+            1287,
+            "'sha256_password' is deprecated and will be removed in a future release. Please use caching_sha2_password instead",
         ));
     }
     Ok(())

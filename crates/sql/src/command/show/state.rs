@@ -64,8 +64,8 @@ impl Session {
 
     /// The rows of SHOW STATUS.
     pub(crate) fn status_rows(&self, global: bool) -> Vec<(String, String)> {
-        // The connection's TLS is shown as the server's too, as MySQL does.
-        let transport = TransportStatus(self.transport.as_deref());
+        // The connection's TLS and compression are shown as the server's too, as MySQL does.
+        let transport = TransportStatus(self.transport.as_deref(), self.compression);
         if global {
             return self.instance.status.rows(Some(&transport));
         }

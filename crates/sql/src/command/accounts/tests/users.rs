@@ -46,7 +46,7 @@ fn every_clause_is_kept_and_shown() {
         "ALTER USER u@localhost PASSWORD HISTORY 65536",
         "ALTER USER u@localhost REQUIRE SUBJECT 'a' SUBJECT 'b'",
         "ALTER USER u@localhost IDENTIFIED BY 'a' AND IDENTIFIED WITH authentication_ldap_simple",
-        "CREATE USER v IDENTIFIED WITH sha256_password BY 'x'",
+        "CREATE USER v IDENTIFIED WITH authentication_ldap_sasl BY 'x'",
         "GRANT SELECT ON *.* TO u@localhost IDENTIFIED BY 'x'",
         "GRANT SELECT ON *.* TO u@localhost REQUIRE SSL",
     ] {
