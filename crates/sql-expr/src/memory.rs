@@ -144,7 +144,7 @@ impl Account {
             let subject = self.subject.load(Ordering::Relaxed) != 0;
             let refused = {
                 let little = held <= self.little.load(Ordering::Relaxed);
-                self.budget.take(more, subject, little)
+                self.budget.claim(more, subject, little)
             };
             let refused = match refused {
                 NONE => self.take_of_share(more, held),
@@ -177,7 +177,7 @@ impl Account {
             true => Share::most_with_little(ceiling),
             false => Share::most(ceiling),
         };
-        if share.take(more, most) {
+        if share.claim(more, most) {
             return NONE;
         }
         self.budget.give(more);

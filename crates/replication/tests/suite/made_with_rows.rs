@@ -107,7 +107,7 @@ fn definition_and_rows_are_one_transaction() {
         "commit".to_owned(),
         "gtid".to_owned(),
         "BEGIN".to_owned(),
-        format!("CREATE TABLE `third` (  `seven` bigint NOT NULL DEFAULT '0') ENGINE=InnoDB{tail}"),
+        format!("CREATE TABLE `third` (  `seven` int NOT NULL DEFAULT '0') ENGINE=InnoDB{tail}"),
         "table".to_owned(),
         "Write".to_owned(),
         "commit".to_owned(),

@@ -58,7 +58,7 @@ impl Budget {
     }
 
     /// Which limit is in the way of taking that much more; [`NONE`] where it has been taken.
-    pub(super) fn take(&self, bytes: u64, subject: bool, little: bool) -> u8 {
+    pub(super) fn claim(&self, bytes: u64, subject: bool, little: bool) -> u8 {
         let held = self
             .held
             .fetch_add(bytes, Ordering::Relaxed)
@@ -113,7 +113,7 @@ impl Share {
         }
     }
 
-    pub(super) fn take(&self, bytes: u64, most: u64) -> bool {
+    pub(super) fn claim(&self, bytes: u64, most: u64) -> bool {
         let held = self
             .held
             .fetch_add(bytes, Ordering::Relaxed)
