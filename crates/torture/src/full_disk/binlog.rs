@@ -116,10 +116,16 @@ impl<'a> Round<'a> {
             return Err(server.with_log("the error log does not say it, or not once"));
         }
         let log = self.setup.datadir.join("log");
-        let before = (bytes_below(&log), process::cpu_time(server.pid())?);
+        let mut before = (bytes_below(&log), process::cpu_time(server.pid())?);
         let looked = self.looks()?;
         std::thread::sleep(Duration::from_secs(2));
-        let after = (bytes_below(&log), process::cpu_time(server.pid())?);
+        let mut after = (bytes_below(&log), process::cpu_time(server.pid())?);
+        if after.0 > before.0 {
+            // A segment that the last commits have called for, made ready in the meantime. There is no other.
+            before = after;
+            std::thread::sleep(Duration::from_secs(2));
+            after = (bytes_below(&log), process::cpu_time(server.pid())?);
+        }
         let spent = after.1.saturating_sub(before.1);
         if after.0 > before.0 || spent > Duration::from_millis(500) {
             return Err(format!(
