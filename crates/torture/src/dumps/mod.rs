@@ -283,7 +283,8 @@ mod tests {
         assert_eq!(count("common", false), Some(8));
         assert_eq!(count("common", true), Some(5));
         assert_eq!(count("wide", false), Some(7));
-        assert_eq!(count("tidemill_wide", true), Some(3));
+        assert_eq!(count("tidemill_wide", true), Some(2));
+        assert_eq!(count("tidemill", false), Some(5));
     }
 
     #[test]
