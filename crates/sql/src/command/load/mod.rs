@@ -328,6 +328,8 @@ impl Session {
                     at += used;
                     match skip {
                         0 => self.load_row(load, &mut fields, cut).await?,
+                        // Where nothing ends a line there is nothing to leave out, however often.
+                        _ if used == 0 => skip = 0,
                         _ => skip -= 1,
                     }
                 }

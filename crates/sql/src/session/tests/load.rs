@@ -311,3 +311,20 @@ fn a_file_is_in_the_character_set_of_the_database() {
     block_on(c.session.execute(text, &mut sink)).expect("loaded");
     assert_eq!(c.rows("SELECT a, b FROM t"), [["\u{e9}", "x"]]);
 }
+
+/// Where nothing ends a line there is none to leave out: it does not count to the end.
+#[test]
+fn lines_that_nothing_ends_are_left_out_at_once() {
+    let mut c = client();
+    let all = u64::MAX;
+    for fields in ["FIELDS TERMINATED BY ','", "FIELDS TERMINATED BY '|'"] {
+        let lines = match fields.contains('|') {
+            true => "LINES TERMINATED BY '|'",
+            false => "LINES TERMINATED BY ''",
+        };
+        let sql = format!(
+            "LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t {fields} {lines} IGNORE {all} LINES (a)"
+        );
+        load(&mut c, &sql, "1,2|3,4|").expect(&sql);
+    }
+}
