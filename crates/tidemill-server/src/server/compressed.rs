@@ -2,8 +2,10 @@
 //! of packets.
 
 use std::io;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use sql_expr::memory::{Account, Charge};
 use wire::ProtocolError;
 use wire::compress::{Method, Packer, Unpacker};
 
@@ -11,6 +13,8 @@ use super::line::Line;
 
 /// Room for a frame that is kept for the next one.
 const KEPT: usize = 1 << 20;
+/// What frames under way may take without being charged.
+const UNCHARGED: usize = 64 << 10;
 /// Bytes received at once.
 const RECEIVED: usize = 16 << 10;
 
@@ -29,6 +33,9 @@ pub struct Compressed {
     covers: usize,
     /// The number of the next frame to send.
     number: u8,
+    /// What the session pays: for the method, and for frames under way.
+    charge: Charge,
+    always: usize,
 }
 
 impl Compressed {
@@ -40,7 +47,12 @@ impl Compressed {
         method: Method,
         max_packet: usize,
         early: &[u8],
+        account: &Arc<Account>,
     ) -> Result<Compressed, ProtocolError> {
+        let (mut charge, always) = (Charge::to(account), method.memory());
+        if !charge.set(always) {
+            return Err(ProtocolError::Uncompress);
+        }
         let mut raw = early.to_vec();
         raw.resize(raw.len().max(RECEIVED), 0);
         Ok(Compressed {
@@ -53,11 +65,24 @@ impl Compressed {
             sent: 0,
             covers: 0,
             number: 0,
+            charge,
+            always,
         })
     }
 
+    /// Has the session pay for the frames under way.
+    fn charge(&mut self) -> io::Result<()> {
+        let wanted = self.always + self.unpacker.holds() + self.frame.capacity();
+        let charged = self.charge.bytes() as usize;
+        // A little more or less is not asked about.
+        match wanted.abs_diff(charged) < UNCHARGED || self.charge.set(wanted) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::OutOfMemory.into()),
+        }
+    }
+
     /// Reads and unsqueezes what there is; 0 bytes at the end of the stream. What cannot be unsqueezed is
-    /// [`io::ErrorKind::InvalidData`].
+    /// [`io::ErrorKind::InvalidData`], and [`io::ErrorKind::OutOfMemory`] what the session has no memory for.
     pub fn poll_read(
         &mut self,
         line: &mut Line,
@@ -70,6 +95,7 @@ impl Compressed {
                 .unpack(&self.raw[self.start..self.end], into)
                 .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
             self.start += taken;
+            self.charge()?;
             if taken > 0 {
                 // The answer's frames are numbered behind the client's.
                 self.number = self.unpacker.number().wrapping_add(1);
@@ -88,15 +114,22 @@ impl Compressed {
         }
     }
 
-    /// Squeezes and writes some of `from`; to be called again with the same bytes until it is ready.
+    /// Squeezes and writes some of `from`; to be called again with the same bytes until it is ready. Others of the event loop have their turns
+    /// while a large frame is made.
     pub fn poll_write(
         &mut self,
         line: &mut Line,
         cx: &mut Context<'_>,
         from: &[u8],
     ) -> Poll<io::Result<usize>> {
-        if self.frame.is_empty() {
-            self.covers = self.packer.pack(from, self.number, &mut self.frame);
+        if self.covers == 0 {
+            let covers = self.packer.pack(from, self.number, &mut self.frame);
+            self.charge()?;
+            let Some(covers) = covers else {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            };
+            self.covers = covers;
             self.number = self.number.wrapping_add(1);
             self.sent = 0;
         }
@@ -109,7 +142,8 @@ impl Compressed {
         self.frame.clear();
         if self.frame.capacity() > KEPT {
             self.frame = Vec::new();
+            self.charge()?;
         }
-        Poll::Ready(Ok(self.covers))
+        Poll::Ready(Ok(std::mem::take(&mut self.covers)))
     }
 }

@@ -151,6 +151,10 @@ impl PacketStream {
             Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::InvalidData && is_frame(&e) => {
                 return Poll::Ready(Err(Gone::Protocol(ProtocolError::Uncompress)));
             }
+            Poll::Ready(Err(e)) if e.kind() == io::ErrorKind::OutOfMemory => {
+                let refused = self.output.account.check().err();
+                return Poll::Ready(Err(refused.map_or(Gone::Closed, Gone::NoMemory)));
+            }
             Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone::Closed)),
             Poll::Ready(Ok(n)) => return Poll::Ready(Ok(n)),
             Poll::Pending => {}
@@ -215,8 +219,9 @@ impl PacketStream {
     ) -> Result<(), ProtocolError> {
         let early = self.input.take_buffered();
         self.input.take_any_number();
-        let stream = &mut self.output.stream;
-        stream.begin_compression(method, max_packet, &early)
+        let output = &mut self.output;
+        let stream = &mut output.stream;
+        stream.begin_compression(method, max_packet, &early, &output.account)
     }
 
     /// The TLS there is.

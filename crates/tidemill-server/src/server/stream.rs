@@ -2,9 +2,11 @@
 
 use std::io;
 use std::os::fd::RawFd;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use rustls::ServerConnection;
+use sql_expr::memory::Account;
 use wire::ProtocolError;
 use wire::compress::Method;
 
@@ -48,7 +50,7 @@ impl Stream {
         }
     }
 
-    /// From here on all is compressed, of which `early` has been received.
+    /// From here on all is compressed, of which `early` has been received; `account` pays for it.
     ///
     /// # Errors
     /// There is no room for it.
@@ -57,8 +59,9 @@ impl Stream {
         method: Method,
         max_packet: usize,
         early: &[u8],
+        account: &Arc<Account>,
     ) -> Result<(), ProtocolError> {
-        let compressed = Compressed::new(method, max_packet, early)?;
+        let compressed = Compressed::new(method, max_packet, early, account)?;
         self.compressed = Some(Box::new(compressed));
         Ok(())
     }
