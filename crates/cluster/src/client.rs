@@ -12,7 +12,7 @@ use sql::{Instance, Session};
 use types::gtid::GtidSet;
 use types::{SqlError, Value};
 
-use crate::model::{Effect, Fate, Key, Model, Row, Seen};
+use crate::model::{Effect, Key, Model, Row, Seen, TxnOutcome};
 
 /// Tables that clients share, and one whose rows are each client's own, as it has no key.
 const SHARED: [&str; 2] = ["a", "b"];
@@ -107,10 +107,10 @@ impl Client {
             };
             let mut m = self.shared.model.lock();
             match end {
-                Ok(End::Asked(Ok(()))) => m.fate(&token, Fate::Acknowledged),
+                Ok(End::Asked(Ok(()))) => m.set_outcome(&token, TxnOutcome::Acknowledged),
                 // What became of it nobody knows.
                 Ok(End::Asked(Err(_))) => {}
-                Ok(End::Undone) => m.fate(&token, Fate::Undone),
+                Ok(End::Undone) => m.set_outcome(&token, TxnOutcome::Undone),
                 Err(e) => m
                     .failures
                     .push(format!("{token}: {} {}", e.code, e.message)),
@@ -130,7 +130,10 @@ impl Client {
         );
         let there = text(&s.query(&found).await?) != "0";
         self.note(token, Effect::Table(name.clone()));
-        self.shared.model.lock().fate(token, Fate::Asked);
+        self.shared
+            .model
+            .lock()
+            .set_outcome(token, TxnOutcome::Asked);
         let sql = match there {
             true => format!("ALTER TABLE d.{name} COMMENT = '{token}.'"),
             false => format!("CREATE TABLE d.{name} (id INT) COMMENT = '{token}.'"),
@@ -180,7 +183,10 @@ impl Client {
             s.query("ROLLBACK").await?;
             return Ok(End::Undone);
         }
-        self.shared.model.lock().fate(token, Fate::Asked);
+        self.shared
+            .model
+            .lock()
+            .set_outcome(token, TxnOutcome::Asked);
         Ok(End::Asked(s.query("COMMIT").await.map(drop)))
     }
 

@@ -10,7 +10,7 @@ use types::gtid::GtidSet;
 
 use crate::client;
 use crate::cluster::{Cluster, HOSTS};
-use crate::model::{Fate, difference};
+use crate::model::{TxnOutcome, difference};
 use crate::net::Host;
 use crate::node::same_bytes;
 
@@ -72,7 +72,10 @@ impl Cluster {
             let mut m = self.model.lock();
             m.judge_tokens("the source", &order)?;
             let seen = m.judge_seen(&order)?;
-            let sure = m.txs.values().filter(|t| t.fate == Fate::Acknowledged);
+            let sure = m
+                .txs
+                .values()
+                .filter(|t| t.outcome == TxnOutcome::Acknowledged);
             let sure = sure.count() as u64;
             self.counts.insert("transactions acknowledged", sure);
             (seen as u64, m.after(&order))

@@ -32,7 +32,7 @@ pub enum Effect {
 
 /// How far a transaction has come, as its client knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum TxnOutcome {
     /// It has begun; nobody has asked for its commit.
     Open,
     /// The commit was asked for and not answered.
@@ -47,7 +47,7 @@ pub enum Fate {
 #[derive(Debug, Clone)]
 pub struct Tx {
     pub effects: Vec<Effect>,
-    pub fate: Fate,
+    pub outcome: TxnOutcome,
 }
 
 /// Tables as the model has them.
@@ -167,7 +167,7 @@ impl Model {
         let token = format!("tok-{}", self.last);
         let tx = Tx {
             effects: Vec::new(),
-            fate: Fate::Open,
+            outcome: TxnOutcome::Open,
         };
         self.txs.insert(token.clone(), tx);
         token
@@ -179,17 +179,17 @@ impl Model {
         }
     }
 
-    pub fn fate(&mut self, token: &str, fate: Fate) {
+    pub fn set_outcome(&mut self, token: &str, outcome: TxnOutcome) {
         if let Some(tx) = self.txs.get_mut(token) {
-            tx.fate = fate;
+            tx.outcome = outcome;
         }
     }
 
     /// Whoever is gone has asked for nothing more: what was open was taken back.
     pub fn clients_are_gone(&mut self) {
         for tx in self.txs.values_mut() {
-            if tx.fate == Fate::Open {
-                tx.fate = Fate::Undone;
+            if tx.outcome == TxnOutcome::Open {
+                tx.outcome = TxnOutcome::Undone;
             }
         }
     }
@@ -205,8 +205,8 @@ impl Model {
                     l.gtid
                 ));
             }
-            match self.txs.get(token).map(|t| t.fate) {
-                Some(Fate::Undone) => {
+            match self.txs.get(token).map(|t| t.outcome) {
+                Some(TxnOutcome::Undone) => {
                     return Err(format!("{what}: {token} ({}) was taken back", l.gtid));
                 }
                 Some(_) => {}
@@ -214,7 +214,7 @@ impl Model {
             }
         }
         for (token, tx) in &self.txs {
-            if tx.fate == Fate::Acknowledged && !there.contains_key(token) {
+            if tx.outcome == TxnOutcome::Acknowledged && !there.contains_key(token) {
                 return Err(format!("{what}: {token} was acknowledged and is lost"));
             }
         }
