@@ -3,7 +3,6 @@
 #![warn(clippy::disallowed_types)]
 
 mod backup;
-mod beside;
 pub mod canned;
 mod catalog;
 mod ch;
@@ -24,6 +23,7 @@ mod measure;
 mod peers;
 mod pressure;
 mod probe;
+mod query_comparison;
 mod record;
 mod recovery_time;
 mod report;

@@ -2,10 +2,10 @@
 //!
 //! It draws its rows from the clock: both sides must get the same, so they are made once and written into files.
 
-use crate::beside::Part;
 use crate::experiment::DATABASE;
 use crate::go_tpc;
 use crate::peers::{self, Order, Peer, Terms, Who};
+use crate::query_comparison::Part;
 use harness::step::{self, Outcome};
 use std::fs;
 use std::path::Path;

@@ -5,8 +5,8 @@
 
 mod data;
 
-use crate::beside::{self, Dataset};
 use crate::go_tpc::Queries;
+use crate::query_comparison::{self, Dataset};
 use harness::step::Outcome;
 
 const QUERIES: Queries = Queries {
@@ -22,22 +22,22 @@ pub struct Options {
     #[arg(long, default_value_t = 4)]
     warehouses: u32,
     #[command(flatten)]
-    beside: beside::Asking,
+    asking: query_comparison::Asking,
 }
 
 /// The command.
 pub(super) fn command(options: &Options) -> Outcome<()> {
-    options.beside.whole()?;
+    options.asking.whole()?;
     let warehouses = options.warehouses;
     let data = Dataset {
         name: format!("ch-{warehouses}"),
-        parts: data::made(warehouses, &options.beside.cache()?)?,
+        parts: data::made(warehouses, &options.asking.cache()?)?,
     };
     let title = format!("CH-benCHmark, {warehouses} warehouses");
-    beside::ask_all(
+    query_comparison::ask_all(
         &title,
         &data,
-        &beside::questions(QUERIES.all()?),
-        &options.beside,
+        &query_comparison::questions(QUERIES.all()?),
+        &options.asking,
     )
 }

@@ -9,7 +9,7 @@ mod queries;
 mod rows;
 mod tables;
 
-use crate::beside::{self, Dataset};
+use crate::query_comparison::{self, Dataset};
 use harness::step::Outcome;
 
 /// The flags of the command.
@@ -25,23 +25,23 @@ pub struct Options {
     #[arg(long)]
     stale: bool,
     #[command(flatten)]
-    beside: beside::Asking,
+    asking: query_comparison::Asking,
 }
 
 /// The command.
 pub(super) fn command(options: &Options) -> Outcome<()> {
-    options.beside.whole()?;
+    options.asking.whole()?;
     let questions = queries::all()?;
     let Options {
         seed, scale, stale, ..
     } = *options;
     let name = format!("joins-{scale}-{seed}");
-    let dir = rows::made(seed, scale, stale, &options.beside.cache()?.join(&name))?;
+    let dir = rows::made(seed, scale, stale, &options.asking.cache()?.join(&name))?;
     let stale_name = if stale { "-stale" } else { "" };
     let data = Dataset {
         name: format!("{name}{stale_name}"),
         parts: tables::all(&dir, stale),
     };
     let title = format!("joins at scale {scale}, seed {seed}{stale_name}");
-    beside::ask_all(&title, &data, &questions, &options.beside)
+    query_comparison::ask_all(&title, &data, &questions, &options.asking)
 }

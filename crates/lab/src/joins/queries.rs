@@ -2,7 +2,7 @@
 //!
 //! A line `-- name: words` begins one; up to the next it is its text. What is ordered is ordered totally, or so that ties do not show.
 
-use crate::beside::Question;
+use crate::query_comparison::Question;
 use harness::step::Outcome;
 
 const FILES: &[(&str, &str)] = &[

@@ -1,6 +1,6 @@
 //! The fourteen tables, with the indexes that somebody who knows the queries roughly would make.
 
-use crate::beside::Part;
+use crate::query_comparison::Part;
 use std::path::Path;
 
 /// A table and how many rows it has at scale 1. Those that do not grow have the same number at every scale.

@@ -6,8 +6,8 @@
 mod data;
 mod tables;
 
-use crate::beside::{self, Dataset};
 use crate::go_tpc::Queries;
+use crate::query_comparison::{self, Dataset};
 use harness::step::Outcome;
 
 const QUERIES: Queries = Queries {
@@ -26,19 +26,19 @@ pub struct Options {
     #[arg(long)]
     primary_keys: bool,
     #[command(flatten)]
-    beside: beside::Asking,
+    asking: query_comparison::Asking,
 }
 
 /// The command.
 pub(super) fn command(options: &Options) -> Outcome<()> {
-    options.beside.whole()?;
-    let questions = beside::questions(QUERIES.all()?);
-    let files = data::made(options.scale, &options.beside.cache()?)?;
+    options.asking.whole()?;
+    let questions = query_comparison::questions(QUERIES.all()?);
+    let files = data::made(options.scale, &options.asking.cache()?)?;
     let keys = if options.primary_keys { "-pk" } else { "" };
     let data = Dataset {
         name: format!("tpch-{}{keys}", options.scale),
         parts: tables::all(&files, !options.primary_keys),
     };
     let title = format!("TPC-H at scale {}", options.scale);
-    beside::ask_all(&title, &data, &questions, &options.beside)
+    query_comparison::ask_all(&title, &data, &questions, &options.asking)
 }

@@ -1,6 +1,6 @@
 //! The eight tables of the specification (clause 1.4), in MySQL's types.
 
-use crate::beside::Part;
+use crate::query_comparison::Part;
 use std::path::Path;
 
 /// A table: its columns with their types, its primary key, and the columns on which indexes are usual: foreign keys, and the dates that
