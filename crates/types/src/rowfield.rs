@@ -9,9 +9,9 @@ use crate::decimal::Decimal;
 use crate::temporal::{Date, DateTime, MICROS, Time};
 use crate::value::ValueRef;
 
-mod sound;
+mod valid;
 
-pub use sound::is_sound;
+pub use valid::is_valid;
 
 /// Bytes of the fraction of a temporal value with `fsp` digits.
 #[inline]

@@ -5,7 +5,7 @@
 
 use engine::TableDef;
 use types::error::{Level, Warning, codes};
-use types::rowfield::is_sound;
+use types::rowfield::is_valid;
 use types::{DataType, SqlError, Value, ValueRef};
 
 use crate::context::{Session, TableName};
@@ -65,7 +65,7 @@ fn sound_row(def: &TableDef, row: &[ValueRef<'_>]) -> Result<Vec<Value>, SqlErro
         let v = *v;
         let may = match v {
             ValueRef::Null => c.nullable,
-            v => is_sound(&c.ty, v) && (c.ty != DataType::Json || is_json(v)),
+            v => is_valid(&c.ty, v) && (c.ty != DataType::Json || is_json(v)),
         };
         if !may {
             let (schema, name) = (&def.schema, &def.name);

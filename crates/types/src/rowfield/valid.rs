@@ -18,7 +18,7 @@ fn datetime(d: DateTime) -> bool {
 }
 
 /// Whether a value that was [loaded](super::load) as this type's is one of its values. Of JSON only that it is text is looked at.
-pub fn is_sound(ty: &DataType, v: ValueRef<'_>) -> bool {
+pub fn is_valid(ty: &DataType, v: ValueRef<'_>) -> bool {
     match (ty, v) {
         (_, ValueRef::Null) => true,
         (DataType::Int { .. } | DataType::Year, ValueRef::Int(_) | ValueRef::UInt(_)) => true,
@@ -74,7 +74,7 @@ mod tests {
     use crate::rowfield::load;
 
     fn field(ty: &DataType, bytes: &[u8]) -> bool {
-        is_sound(ty, load(ty, bytes))
+        is_valid(ty, load(ty, bytes))
     }
 
     #[test]
