@@ -8,7 +8,7 @@ use crate::verify;
 use std::sync::Arc;
 
 /// Damages a page and opens once more.
-pub(crate) fn rot(run: &mut Run, mut on: Survivor) -> Result<(), String> {
+pub(crate) fn bit_rot(run: &mut Run, mut on: Survivor) -> Result<(), String> {
     let paths: Vec<_> = on
         .paths()
         .into_iter()
@@ -24,7 +24,7 @@ pub(crate) fn rot(run: &mut Run, mut on: Survivor) -> Result<(), String> {
         let path = &paths[run.rng.below(paths.len() as u64) as usize];
         let at = run.rng.below(on.len_of(path).max(1) as u64) as usize;
         let mask = 1u8 << run.rng.below(8);
-        on.rot(path, at, mask);
+        on.bit_rot(path, at, mask);
         run.count("bits flipped", 1);
     }
     let disk = run.start(on);

@@ -2,7 +2,7 @@
 //! the disk completes. The engine's background tasks and the clients are tasks alike.
 
 use crate::disk::SimDisk;
-use crate::time::{Chance, Time};
+use crate::time::{SeededRandom, Time};
 use base::Environment;
 use base::SplitMix64;
 use base::environment::{Spawn, Task};
@@ -150,7 +150,7 @@ impl Executor {
         Environment {
             disk: Arc::new(self.disk.clone()),
             clock: self.time.clone(),
-            random: Arc::new(Chance(Mutex::new(rng))),
+            random: Arc::new(SeededRandom(Mutex::new(rng))),
             spawn: Arc::new(Spawner {
                 tasks: Arc::downgrade(&self.tasks),
                 asked: AtomicU64::new(0),

@@ -139,7 +139,7 @@ pub struct Plan {
     /// The disk is full after some growth.
     pub small_room: bool,
     /// A page is damaged at the end.
-    pub rot: bool,
+    pub bit_rot: bool,
     /// Tell more.
     pub verbose: bool,
 }
@@ -150,13 +150,13 @@ impl Plan {
         let mut r = SplitMix64::stream(seed, 1);
         let kind = r.below(100);
         let mut faults = Faults::default();
-        let (mut small_room, mut rot) = (false, false);
+        let (mut small_room, mut bit_rot) = (false, false);
         match kind {
             0..8 => faults.read_error = r.within(40, 2000),
             8..14 => faults.write_error = r.within(200, 4000),
             14..20 => faults.sync_error = r.within(50, 1000),
             20..28 => small_room = true,
-            28..36 => rot = true,
+            28..36 => bit_rot = true,
             _ => {}
         }
         if r.one_in(4) {
@@ -200,11 +200,11 @@ impl Plan {
             // Not drawn: see `compressed_step`.
             relatives: !limits.no_relatives && (seed / 11).is_multiple_of(3),
             // Not drawn: see `compressed_step`.
-            events: !limits.no_events && !rot && (seed / 13) % 3 < 2,
+            events: !limits.no_events && !bit_rot && (seed / 13) % 3 < 2,
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,
-            rot,
+            bit_rot,
             verbose: false,
         };
         // Not drawn: see `compressed_step`.
@@ -220,7 +220,7 @@ impl Plan {
         if limits.calm {
             p.faults = Faults::default();
             p.small_room = false;
-            p.rot = false;
+            p.bit_rot = false;
         }
         p
     }

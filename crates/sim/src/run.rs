@@ -234,7 +234,7 @@ impl Run {
                 self.count("losers found", report.losers as u64);
                 self.count("orphans removed", report.orphans.len() as u64);
                 self.count("pages restored", report.pages.restored_pages);
-                if !self.plan.rot
+                if !self.plan.bit_rot
                     && (!report.missing.is_empty()
                         || !report.pages.damaged.is_empty()
                         || report.purge_unread.is_some())
@@ -559,8 +559,8 @@ impl Run {
             self.killed = false;
             disk = Some(());
         }
-        if let (true, Some(()), Some(s)) = (self.plan.rot, disk, survivor) {
-            damage::rot(self, s)?;
+        if let (true, Some(()), Some(s)) = (self.plan.bit_rot, disk, survivor) {
+            damage::bit_rot(self, s)?;
         }
         Ok(())
     }

@@ -82,10 +82,10 @@ impl Clock for Time {
     }
 }
 
-/// The engine's own chance.
-pub struct Chance(pub Mutex<SplitMix64>);
+/// The engine's random numbers, from a seed.
+pub struct SeededRandom(pub Mutex<SplitMix64>);
 
-impl Random for Chance {
+impl Random for SeededRandom {
     fn next_u64(&self) -> u64 {
         self.0.lock().next()
     }

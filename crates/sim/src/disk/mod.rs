@@ -141,7 +141,7 @@ impl Survivor {
     }
 
     /// Flips bits of the byte at `at`, on the medium and in every cache.
-    pub fn rot(&mut self, path: &Path, at: usize, mask: u8) {
+    pub fn bit_rot(&mut self, path: &Path, at: usize, mask: u8) {
         let Some(i) = self.tree.now.files.get(path) else {
             return;
         };
