@@ -229,11 +229,11 @@ impl<'a> Command<'a> {
                     attributes,
                 })
             }
-            _ => Command::rarer(command, body, capabilities),
+            _ => Command::parse_other(command, body, capabilities),
         }
     }
 
-    fn rarer(command: u8, body: &'a [u8], capabilities: u32) -> ReadResult<Command<'a>> {
+    fn parse_other(command: u8, body: &'a [u8], capabilities: u32) -> ReadResult<Command<'a>> {
         let mut reader = Reader::new(body);
         Ok(match command {
             code::QUIT => Command::Quit,

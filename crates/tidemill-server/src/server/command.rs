@@ -69,7 +69,7 @@ impl Connection {
             Ok(Command::Query { .. }) => self.query(place).await,
             Ok(Command::StmtExecute(_)) => self.execute(place).await,
             Ok(Command::Quit) => Flow::Quit,
-            Ok(_) => self.rarer(place).await,
+            Ok(_) => self.other_command(place).await,
             Err(e) => self.protocol_error(e),
         }
     }
@@ -212,7 +212,7 @@ impl Connection {
         self.after(outcome)
     }
 
-    async fn rarer(&mut self, place: PacketPlace) -> Flow {
+    async fn other_command(&mut self, place: PacketPlace) -> Flow {
         let packet = self.packets.input.payload(place);
         let Ok(command) = Command::parse(packet, self.capabilities) else {
             return Flow::Fatal;
@@ -272,7 +272,7 @@ impl Connection {
             }
             Command::SetOption(option) => self.set_option(option),
             Command::Debug => match self.session.may_debug() {
-                Ok(()) => self.end_of_nothing(),
+                Ok(()) => self.eof_without_rows(),
                 Err(e) => self.error(&e),
             },
             Command::ProcessInfo => return self.run("SHOW PROCESSLIST").await,
@@ -373,11 +373,11 @@ impl Connection {
             _ => return self.error(&SqlError::fixed(codes::ER_UNKNOWN_COM_ERROR)),
         }
         self.session.set_client(flags);
-        self.end_of_nothing();
+        self.eof_without_rows();
     }
 
     /// An EOF packet with nothing before it.
-    pub(super) fn end_of_nothing(&mut self) {
+    pub(super) fn eof_without_rows(&mut self) {
         let writer = &mut self.packets.output.writer;
         write_rows_end(self.status, 0, self.capabilities, writer);
     }
@@ -404,7 +404,7 @@ impl Connection {
                 d.write_for_field_list(default.as_deref(), writer);
             });
         }
-        self.end_of_nothing();
+        self.eof_without_rows();
     }
 
     /// COM_CHANGE_USER: a failed one ends the connection, as with MySQL.

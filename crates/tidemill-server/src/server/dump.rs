@@ -71,7 +71,7 @@ impl Connection {
         let mut client = Client(&mut self.packets);
         match serve(&log, &mut self.session, &mut client, request).await {
             Ok(Ended::Sent) => {
-                self.end_of_nothing();
+                self.eof_without_rows();
                 Flow::Continue
             }
             Ok(Ended::Gone) => Flow::Quit,
