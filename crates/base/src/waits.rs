@@ -123,7 +123,7 @@ impl Waiting {
     }
 
     /// How long it has gone on.
-    pub fn lasts(&self) -> Duration {
+    pub fn waited(&self) -> Duration {
         self.since.elapsed()
     }
 }

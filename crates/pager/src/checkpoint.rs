@@ -136,7 +136,7 @@ impl Checkpointer {
     pub(crate) fn long_waits(&self, least: Duration, out: &mut Vec<LongWait>) {
         let who = self.busy_by.get().unwrap_or_default();
         self.free.each_wait(|w| {
-            if w.lasts() >= least {
+            if w.waited() >= least {
                 out.push(w.described("its turn to make a checkpoint", format!("{who} makes one")));
             }
         });

@@ -73,7 +73,7 @@ impl CleanerState {
     /// The waits for dirty pages to be written that have gone on for so long.
     pub(crate) fn long_waits(&self, least: Duration, out: &mut Vec<LongWait>) {
         self.flushed.each_wait(|w| {
-            if w.lasts() >= least {
+            if w.waited() >= least {
                 out.push(w.described("changed pages to be written", self.doing()));
             }
         });

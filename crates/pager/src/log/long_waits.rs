@@ -41,7 +41,7 @@ impl Log {
         ];
         for (event, what, holder) in waits {
             event.each_wait(|w| {
-                if w.lasts() >= least {
+                if w.waited() >= least {
                     out.push(w.described(what, holder()));
                 }
             });

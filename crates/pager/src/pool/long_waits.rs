@@ -26,7 +26,7 @@ impl Pool {
     pub(crate) fn long_waits(&self, least: Duration, out: &mut Vec<LongWait>) {
         let mut free = Vec::new();
         self.free_event.each_wait(|w| {
-            if w.lasts() >= least {
+            if w.waited() >= least {
                 free.push(w.described("a free frame of the buffer pool", ""));
             }
         });
@@ -41,14 +41,14 @@ impl Pool {
         };
         for ((space, page), r) in reading {
             r.event.each_wait(|w| {
-                if w.lasts() >= least {
+                if w.waited() >= least {
                     let what = format!("the read of page {page} of tablespace {space}");
                     out.push(w.described(what, "the device has not answered"));
                 }
             });
         }
         for (frame, w) in self.latch_waits.all() {
-            if w.lasts() >= least {
+            if w.waited() >= least {
                 out.push(self.latch_wait(frame, &w));
             }
         }
