@@ -195,13 +195,13 @@ pub const WAITS_OUTSIDE: &[(&str, &str, &str, &str)] = &[
         "archive::waits::statements_and_the_task_are_told_of_each_other",
     ),
     (
-        "wish-behind-the-end-kept",
+        "request-behind-the-end-kept",
         "replication",
         "lib",
         "service::tests::what_was_committed_is_shown_and_waited_for",
     ),
     (
-        "wish-without-a-word",
+        "request-without-a-word",
         "replication",
         "lib",
         "service::tests::who_waits_for_a_place_without_a_group_is_told_of_it",
@@ -219,7 +219,7 @@ pub const WAITS_OUTSIDE: &[(&str, &str, &str, &str)] = &[
         "service::room::tests::who_would_leave_more_waits_for_room_and_a_purge_makes_it",
     ),
     (
-        "wish-granted-without-a-word",
+        "request-granted-without-a-word",
         "replication",
         "lib",
         "service::tests::who_waits_for_a_place_without_a_group_is_told_of_it",

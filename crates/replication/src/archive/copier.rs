@@ -49,7 +49,7 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
     /// Under the name that it has until it is whole for the first time.
-    Beside,
+    Unfinished,
     /// Under its own name, which a crash may take.
     Renamed,
     /// Under its own name.
@@ -372,7 +372,7 @@ impl Copier {
                 return Ok(Some(Current {
                     number: file.number,
                     synced: 0,
-                    entry: Entry::Beside,
+                    entry: Entry::Unfinished,
                 }));
             }
             r => r.map_err(passing(at))?,
@@ -412,7 +412,7 @@ impl Copier {
         (at, beside): (&Path, &Path),
     ) -> Result<Option<u64>, Trouble> {
         let path = match c.entry {
-            Entry::Beside => beside,
+            Entry::Unfinished => beside,
             _ => at,
         };
         // By its name: a file that was removed can be written to as long as it is open.
@@ -442,7 +442,7 @@ impl Copier {
         if c.synced < file.size {
             return Ok(Some(c.synced));
         }
-        if c.entry == Entry::Beside {
+        if c.entry == Entry::Unfinished {
             if self.disk.exists(at) {
                 return Err(Trouble::Final(format!(
                     "{} was made by somebody else; it is not written over",

@@ -54,7 +54,7 @@ enum Health {
 }
 
 #[derive(Default)]
-struct Told {
+struct Status {
     health: Health,
     at: Option<Step>,
     errors: u64,
@@ -70,7 +70,7 @@ struct Asked {
 }
 
 #[derive(Default)]
-struct Wishes {
+struct Requests {
     queue: VecDeque<Arc<Asked>>,
     /// So many statements want nothing to be copied.
     held: usize,
@@ -86,8 +86,8 @@ pub struct Archive {
     /// The first file that it lacks, or has not whole; 0: it is not known.
     lacks: AtomicU32,
     log_end: Lsn,
-    told: Mutex<Told>,
-    wishes: Mutex<Wishes>,
+    status: Mutex<Status>,
+    requests: Mutex<Requests>,
     asked: Event,
     answered: Event,
 }
@@ -101,7 +101,7 @@ pub struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.of.wishes.lock().held -= 1;
+        self.of.requests.lock().held -= 1;
         if !base::mutant!("archive-let-go-without-a-word") {
             self.of.asked.fire();
         }
@@ -158,8 +158,8 @@ impl Archive {
             disk: environment.disk.clone(),
             lacks: AtomicU32::new(0),
             log_end,
-            told: Mutex::default(),
-            wishes: Mutex::default(),
+            status: Mutex::default(),
+            requests: Mutex::default(),
             asked: Event::new(),
             answered: Event::new(),
         });
@@ -180,7 +180,7 @@ impl Archive {
     /// From now on `listener` is told when it fails and when it goes on; first of what is so now. It must not wait.
     pub fn on_change(&self, listener: Listener) {
         let why = {
-            let mut told = self.told.lock();
+            let mut told = self.status.lock();
             told.listener = Some(listener.clone());
             told.why.clone()
         };
@@ -233,12 +233,12 @@ impl Archive {
             answer: Mutex::new(None),
         });
         let mut held = {
-            let mut wishes = self.wishes.lock();
-            if wishes.ended {
+            let mut requests = self.requests.lock();
+            if requests.ended {
                 return Err("the server is being shut down".to_owned());
             }
-            wishes.held += 1;
-            wishes.queue.push_back(asked.clone());
+            requests.held += 1;
+            requests.queue.push_back(asked.clone());
             Held {
                 of: self.clone(),
                 first,
@@ -254,21 +254,21 @@ impl Archive {
 
     /// Archives what is left, and ends the task.
     pub async fn end(&self) {
-        self.wishes.lock().ending = true;
+        self.requests.lock().ending = true;
         if !base::mutant!("archive-told-to-end-without-a-word") {
             self.asked.fire();
         }
-        let ended = || self.wishes.lock().ended.then_some(());
+        let ended = || self.requests.lock().ended.then_some(());
         self.answered.wait_for(ended).await;
     }
 
     fn is_asked(&self) -> bool {
-        let wishes = self.wishes.lock();
-        wishes.ending || !wishes.queue.is_empty()
+        let requests = self.requests.lock();
+        requests.ending || !requests.queue.is_empty()
     }
 
     fn tell(&self, error: bool, text: &str) {
-        let listener = self.told.lock().listener.clone();
+        let listener = self.status.lock().listener.clone();
         if let Some(listener) = listener {
             listener(error, text);
         }
@@ -277,7 +277,7 @@ impl Archive {
     /// It has gone on.
     fn went_on(&self, step: Step) {
         let was = {
-            let mut told = self.told.lock();
+            let mut told = self.status.lock();
             told.at = Some(step);
             told.why.clear();
             std::mem::take(&mut told.health)
@@ -302,7 +302,7 @@ impl Archive {
             ),
         };
         {
-            let mut told = self.told.lock();
+            let mut told = self.status.lock();
             told.errors += 1;
             told.health = health;
             // Tried again and again, it is told once.
@@ -330,7 +330,7 @@ impl Archive {
 impl StatusSource for Archive {
     fn report(&self, out: &mut dyn FnMut(&str, StatusValue)) {
         let (health, at, errors, why) = {
-            let told = self.told.lock();
+            let told = self.status.lock();
             (told.health, told.at, told.errors, told.why.clone())
         };
         let text = |text: &str| StatusValue::Text(text.to_owned());
@@ -383,9 +383,9 @@ impl Follower {
         // Another may have the archive from here on.
         drop(copier);
         let left = {
-            let mut wishes = archive.wishes.lock();
-            wishes.ended = true;
-            std::mem::take(&mut wishes.queue)
+            let mut requests = archive.requests.lock();
+            requests.ended = true;
+            std::mem::take(&mut requests.queue)
         };
         for asked in left {
             *asked.answer.lock() = Some(Err("the server is being shut down".to_owned()));
@@ -396,7 +396,7 @@ impl Follower {
     }
 
     fn is_stopped(&self) -> bool {
-        self.archive.told.lock().health == Health::Stopped
+        self.archive.status.lock().health == Health::Stopped
     }
 
     /// What comes next.
@@ -410,14 +410,14 @@ impl Follower {
         poll_fn(|cx| {
             archive.asked.park(cx);
             {
-                let mut wishes = archive.wishes.lock();
-                if let Some(asked) = wishes.queue.pop_front() {
+                let mut requests = archive.requests.lock();
+                if let Some(asked) = requests.queue.pop_front() {
                     return Poll::Ready(Turn::Reset(asked));
                 }
-                if wishes.ending {
+                if requests.ending {
                     return Poll::Ready(Turn::End);
                 }
-                if wishes.held > 0 || stopped {
+                if requests.held > 0 || stopped {
                     return Poll::Pending;
                 }
             }
@@ -473,12 +473,12 @@ impl Follower {
 
     fn before_reset(&mut self, first: u32) -> Result<u32, String> {
         if self.is_stopped() {
-            return Err(self.archive.told.lock().why.clone());
+            return Err(self.archive.status.lock().why.clone());
         }
         let done = Self::archive_shown(&self.archive, &mut self.copier, &|| false);
         if let Err(trouble) = done {
             self.archive.failed(&trouble);
-            return Err(self.archive.told.lock().why.clone());
+            return Err(self.archive.status.lock().why.clone());
         }
         self.seen = None;
         let files = self.archive.feed.with(|v| v.files.clone());

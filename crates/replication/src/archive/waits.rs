@@ -15,7 +15,7 @@ fn statements_and_the_task_are_told_of_each_other() {
     let uuid = settings().sid.to_string();
     let at = (PathBuf::from("/a"), &*uuid);
     let archive = Archive::begin(&environment, &binary_log, Lsn(0), at);
-    let position = || archive.told.lock().at.map_or(0, |at| at.position);
+    let position = || archive.status.lock().at.map_or(0, |at| at.position);
     until("it waits for more", || binary_log.feed().dumps_wait());
     let before = position();
     log.commit(b"one");

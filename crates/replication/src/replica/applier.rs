@@ -26,10 +26,10 @@ use super::begin::{is_reached, take_skip, wait_delay};
 use super::cut::Cuttable;
 use super::durable_position::Recorded;
 use super::filter::Filters;
+use super::gtids::GtidClaim;
 use super::job_queue::Job;
 use super::kinds::{committed, incident, is_for_readers, is_of_the_file, is_temporary};
 use super::loads::Loads;
-use super::names::NameClaim;
 use super::place::Place;
 use super::queue::Taken;
 use super::row_events::{At, RowEvents};
@@ -78,7 +78,7 @@ pub(super) struct Applier<'s> {
     /// The name of the distributed transaction's branch that is being applied.
     branch: Option<XidClaim>,
     /// The name of the transaction that is about to be recorded.
-    name: Option<NameClaim<'s>>,
+    name: Option<GtidClaim<'s>>,
     /// What the place's row says of a branch, also while it is tried again.
     noted: Option<u64>,
     /// Files that are to be loaded.

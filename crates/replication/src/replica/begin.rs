@@ -17,7 +17,7 @@ pub(super) fn is_reached(shared: &Shared, place: &Place, next: Option<Gtid>) -> 
     };
     // What came over other channels does not come over this one.
     let mut applied = place.gtids.clone();
-    applied.add_set(&shared.names.done());
+    applied.add_set(&shared.gtids.done());
     until.is_reached(&place.log, next, &applied)
 }
 

@@ -78,7 +78,7 @@ impl Channel {
             s.place = place.clone();
             s.received = place.log.clone();
         }
-        self.shared.names.add(&place.gtids);
+        self.shared.gtids.add(&place.gtids);
         self.shared.begin_stream(place);
     }
 
@@ -215,7 +215,7 @@ impl Channel {
         let executed = match s.place.maria.is_empty() {
             false if s.place.gtids.is_empty() => place::maria_text(&s.place.maria),
             _ => {
-                let mut all = self.shared.names.done();
+                let mut all = self.shared.gtids.done();
                 if let Some(log) = self.shared.instance.binary_log() {
                     all.add_set(&log.executed());
                 }

@@ -371,7 +371,7 @@ impl ReplicaServer {
     /// RESET BINARY LOGS AND GTIDS. A channel that is being applied has in its place what it has had, and goes on.
     pub(super) async fn forget_names(&self) -> Result<Vec<Warning>, SqlError> {
         let _turn = self.turn().await;
-        self.names.forget();
+        self.gtids.forget();
         for channel in self.all() {
             let kept = {
                 let s = channel.shared.state();

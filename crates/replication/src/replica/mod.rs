@@ -14,7 +14,7 @@
 //! | `acknowledgement` | what the source is told of what is durable here (semi-sync) |
 //! | `channel` | one source, its threads, and what there is to show of them |
 //! | `cut` | what is done of a transaction is taken back at once, as by KILL |
-//! | `names` | what was applied, over whichever channel |
+//! | `gtids` | what was applied, over whichever channel |
 //! | `state` | what the threads and statements share |
 //! | [`outside`] | where receiver and applier run, and how they reach the source |
 //! | `tls`, `link` | the connection to the source |
@@ -46,12 +46,12 @@ mod coordinator;
 mod cut;
 mod durable_position;
 pub mod filter;
+mod gtids;
 mod job_queue;
 mod kinds;
 mod link;
 mod loads;
 mod mariadb;
-mod names;
 pub mod outside;
 mod place;
 pub mod prepare;
@@ -90,7 +90,7 @@ use crate::semi_sync::on_or_off;
 pub use binlog_statement::BinlogStatements;
 use channel::{Channel, Part};
 use filter::{FilterRules, Filters};
-use names::Names;
+use gtids::AppliedGtids;
 use outside::{Outside, System};
 use place::Place;
 use source::Source;
@@ -104,7 +104,7 @@ pub struct ReplicaServer {
     instance: Arc<Instance>,
     outside: Arc<dyn Outside>,
     /// What was applied over all channels.
-    names: Arc<Names>,
+    gtids: Arc<AppliedGtids>,
     /// By name. The one that has none is always there.
     channels: Mutex<BTreeMap<String, Arc<Channel>>>,
     /// The filters that a channel begins with.
@@ -181,7 +181,7 @@ impl ReplicaServer {
         let server = Arc::new(ReplicaServer {
             instance: Arc::clone(instance),
             outside,
-            names: Arc::default(),
+            gtids: Arc::default(),
             channels: Mutex::default(),
             global_filters: Mutex::new(global_filters),
             rules: rules.clone(),
@@ -250,7 +250,7 @@ impl ReplicaServer {
         let instance = Arc::clone(&self.instance);
         let outside = Arc::clone(&self.outside);
         Arc::new(Channel {
-            shared: Shared::new(name, instance, outside, Arc::clone(&self.names)),
+            shared: Shared::new(name, instance, outside, Arc::clone(&self.gtids)),
         })
     }
 

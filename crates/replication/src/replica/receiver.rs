@@ -376,7 +376,7 @@ impl Receiver<'_> {
         if place.unfinished.is_some() {
             return Ok(has);
         }
-        has.add_set(&self.shared.names.done());
+        has.add_set(&self.shared.gtids.done());
         if let Some(log) = self.shared.instance.binary_log() {
             log.wait_shown().await?;
             has.add_set(&log.executed());

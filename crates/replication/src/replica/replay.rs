@@ -18,7 +18,7 @@ use wire::binlog::header::{self, Header, kind};
 use wire::binlog::query::Query;
 
 use super::channel::{Channel, Part};
-use super::names::Names;
+use super::gtids::AppliedGtids;
 use super::outside::System;
 use super::place::{FIRST, Place};
 use super::queue::{NotPut, Queued};
@@ -453,9 +453,9 @@ pub async fn replay(
         _ => {}
     }
     let said = |e: types::SqlError| e.message;
-    let names: Arc<Names> = Arc::default();
+    let gtids: Arc<AppliedGtids> = Arc::default();
     let channel = Channel {
-        shared: Shared::new("", Arc::clone(instance), Arc::new(System), names),
+        shared: Shared::new("", Arc::clone(instance), Arc::new(System), gtids),
     };
     let place = Place {
         log: logs.from.clone(),

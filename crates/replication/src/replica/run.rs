@@ -21,7 +21,7 @@ use super::{store, worker};
 
 /// The applier's thread.
 pub(super) async fn run(shared: &Shared) {
-    let applying = shared.names.begin_applying();
+    let applying = shared.gtids.begin_applying();
     let ended = run_to_end(shared).await;
     drop(applying);
     let mut s = shared.state();
@@ -100,7 +100,7 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
             Err(Stopped::Asked | Stopped::Until) => return Ok(()),
             Err(Stopped::GivenUp(e)) => return Err(e),
             Err(Stopped::Failed(e)) => {
-                tries += u64::from(!shared.names.may_be_another(&e));
+                tries += u64::from(!shared.gtids.may_be_another(&e));
                 let most = shared.variable("replica_transaction_retries");
                 let stopping = shared.queue.is_taking_stopped();
                 if !is_temporary(&e) || tries > most || stopping {

@@ -14,7 +14,7 @@ use super::acknowledgement::Acknowledgements;
 use super::behind::Behind;
 use super::cut::Cuts;
 use super::filter::Filters;
-use super::names::Names;
+use super::gtids::AppliedGtids;
 use super::outside::{Line, Outside};
 use super::place::Place;
 use super::queue::Queue;
@@ -91,7 +91,7 @@ pub(super) struct Shared {
     pub name: String,
     pub instance: Arc<Instance>,
     /// What was applied over all channels.
-    pub names: Arc<Names>,
+    pub gtids: Arc<AppliedGtids>,
     /// Where parts run, and how a source is reached.
     pub outside: Arc<dyn Outside>,
     pub queue: Queue,
@@ -170,13 +170,13 @@ impl Shared {
         name: &str,
         instance: Arc<Instance>,
         outside: Arc<dyn Outside>,
-        names: Arc<Names>,
+        gtids: Arc<AppliedGtids>,
     ) -> Arc<Shared> {
         Arc::new_cyclic(|me| Shared {
             me: Weak::clone(me),
             name: name.to_owned(),
             instance,
-            names,
+            gtids,
             outside,
             queue: Queue::default(),
             acknowledgements: Acknowledgements::default(),
@@ -205,7 +205,7 @@ impl Shared {
         self.queue.stop_taking(true);
         // What another channel has claimed is not waited for any more.
         if !base::mutant!("replica-stop-waits-for-a-claim") {
-            self.names.ask_again();
+            self.gtids.ask_again();
         }
     }
 

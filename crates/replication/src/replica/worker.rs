@@ -154,7 +154,7 @@ async fn apply(
                     false => SqlError::lock_deadlock(),
                 }));
             }
-            tries += u64::from(first && !shared.names.may_be_another(&e));
+            tries += u64::from(first && !shared.gtids.may_be_another(&e));
             if tries <= shared.variable("replica_transaction_retries") {
                 shared.state().retries += 1;
                 after = number - 1;

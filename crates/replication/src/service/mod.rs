@@ -28,7 +28,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use types::gtid::GtidSet;
-use worker::{Room, Start, Wish, Wishes, Worker};
+use worker::{LogRequest, Requests, Room, Start, Worker};
 
 /// What a binary log is opened with.
 pub struct OpenLog {
@@ -47,7 +47,7 @@ pub struct OpenLog {
 /// The binary log of a server.
 pub struct BinaryLog {
     feed: Arc<Feed>,
-    wishes: Arc<Wishes>,
+    requests: Arc<Requests>,
     names: Names,
     disk: Arc<dyn Disk>,
     semi_sync: Arc<SemiSync>,
@@ -83,7 +83,7 @@ impl Opened {
             store: self.store,
             source,
             feed: self.log.feed.clone(),
-            wishes: self.log.wishes.clone(),
+            requests: self.log.requests.clone(),
             clock: environment.clock.clone(),
             expire: self.expire,
             room: Room::default(),
@@ -110,7 +110,7 @@ impl BinaryLog {
         let semi_sync = Arc::new(SemiSync::new(environment.clock.clone()));
         let log = Arc::new(BinaryLog {
             feed: Arc::new(Feed::new(&store, semi_sync.clone())),
-            wishes: Arc::default(),
+            requests: Arc::default(),
             names: options.names,
             disk: environment.disk.clone(),
             semi_sync,
@@ -184,7 +184,7 @@ impl BinaryLog {
 
     /// The server ends: what there is no room for is left to the next start, which finds it in the engine's log.
     pub fn wait_no_more_for_room(&self) {
-        self.wishes.stop();
+        self.requests.stop();
     }
 
     /// Waits until these transactions were done.
@@ -204,7 +204,7 @@ impl BinaryLog {
 
     /// Has other settings in force from some time on.
     pub fn set_later(&self, settings: Settings) {
-        self.wishes.wish(Wish::Set(settings));
+        self.requests.request(LogRequest::Set(settings));
     }
 
     /// Waits until the task has ended.
@@ -213,11 +213,11 @@ impl BinaryLog {
         self.feed.wait_for(|v| ended(&v.health)).await
     }
 
-    async fn ask(&self, wish: Wish, behind: Lsn) -> Result<(), String> {
+    async fn ask(&self, request: LogRequest, behind: Lsn) -> Result<(), String> {
         if let Health::Failed(e) = self.feed.with(|v| v.health.clone()) {
             return Err(e);
         }
-        self.wishes.ask(wish, behind).await
+        self.requests.ask(request, behind).await
     }
 
     /// Begins the next file, behind what was committed before `lsn`.
@@ -225,7 +225,7 @@ impl BinaryLog {
     /// # Errors
     /// Why it was not done.
     pub async fn rotate(&self, lsn: Lsn) -> Result<(), String> {
-        self.ask(Wish::Rotate, lsn).await
+        self.ask(LogRequest::Rotate, lsn).await
     }
 
     /// Has other settings in force from now on.
@@ -233,7 +233,7 @@ impl BinaryLog {
     /// # Errors
     /// Why it was not done.
     pub async fn set(&self, settings: Settings) -> Result<(), String> {
-        self.ask(Wish::Set(settings), Lsn::NONE).await
+        self.ask(LogRequest::Set(settings), Lsn::NONE).await
     }
 
     /// Removes the files before this one.
@@ -241,7 +241,7 @@ impl BinaryLog {
     /// # Errors
     /// Why it was not done.
     pub async fn purge(&self, first: u32) -> Result<(), String> {
-        self.ask(Wish::Purge(first), Lsn::NONE).await
+        self.ask(LogRequest::Purge(first), Lsn::NONE).await
     }
 
     /// Removes all files, forgets all transactions that were committed before `lsn`, and begins with the file `first`.
@@ -249,7 +249,7 @@ impl BinaryLog {
     /// # Errors
     /// Why it was not done.
     pub async fn reset(&self, first: u32, lsn: Lsn) -> Result<(), String> {
-        self.ask(Wish::Reset(first), lsn).await
+        self.ask(LogRequest::Reset(first), lsn).await
     }
 
     /// Says of transactions that they were done elsewhere.
@@ -257,7 +257,7 @@ impl BinaryLog {
     /// # Errors
     /// Why it was not done.
     pub async fn add_purged(&self, set: GtidSet, lsn: Lsn) -> Result<(), String> {
-        self.ask(Wish::AddPurged(set), lsn).await
+        self.ask(LogRequest::AddPurged(set), lsn).await
     }
 }
 

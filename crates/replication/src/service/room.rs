@@ -35,7 +35,7 @@ impl<S: GroupSource> Worker<S> {
                 Err(e) if shortage(&e).is_none() => return Err(e.to_string()),
                 Err(e) => self.room_is_short(&e),
             }
-            if self.wishes.are_stopped() {
+            if self.requests.are_stopped() {
                 self.room.given_up = true;
                 return Err("the server is being shut down".to_owned());
             }
@@ -83,14 +83,14 @@ impl<S: GroupSource> Worker<S> {
         let clock = self.clock.clone();
         let mut time = pin!(deadline(&*clock, clock.now_us() + AGAIN));
         let asked = poll_fn(|cx| {
-            self.wishes.park(cx);
+            self.requests.park(cx);
             let purge = match base::mutant!("room-not-made-by-a-purge") {
                 true => None,
-                false => self.wishes.next_purge(),
+                false => self.requests.next_purge(),
             };
             match purge {
                 Some(purge) => Poll::Ready(Some(purge)),
-                None if self.wishes.are_stopped() => Poll::Ready(None),
+                None if self.requests.are_stopped() => Poll::Ready(None),
                 None => time.as_mut().poll(cx).map(|()| None),
             }
         });
@@ -100,7 +100,7 @@ impl<S: GroupSource> Worker<S> {
         let purged = self.store.make_room(first).map_err(|e| e.to_string());
         let position = self.store.done();
         self.feed.show(&self.store, position, self.ends, true);
-        self.wishes.answer(&asked, purged);
+        self.requests.answer(&asked, purged);
     }
 
     /// What is written into a file that somebody has removed is nowhere.
@@ -176,7 +176,7 @@ mod tests {
             // Before what was asked first: this makes the room for it.
             let rotates = binary_log.clone();
             let rotated = std::thread::spawn(move || block_on(rotates.rotate(lsn)));
-            until("it is asked", || binary_log.wishes.are_asked());
+            until("it is asked", || binary_log.requests.are_asked());
             let all = numbers(&binary_log);
             block_on(binary_log.purge(all[2])).unwrap();
             block_on(binary_log.wait_read(lsn)).unwrap();

@@ -182,7 +182,7 @@ fn what_was_committed_is_shown_and_waited_for() {
     assert!(block_on(binary_log.wait_read(Lsn(u64::MAX))).is_err());
     in_time(move || {
         // The answers to those who were there before come behind it.
-        until("it answers", || binary_log.wishes.is_over());
+        until("it answers", || binary_log.requests.is_over());
         assert!(block_on(binary_log.rotate(lsn)).is_err());
     });
 }

@@ -34,7 +34,7 @@ const SECOND: i64 = 1_000_000;
 
 /// What a statement wants of the files.
 #[derive(Debug, Clone)]
-pub(super) enum Wish {
+pub(super) enum LogRequest {
     /// The next file.
     Rotate,
     /// Other settings.
@@ -47,9 +47,9 @@ pub(super) enum Wish {
     AddPurged(GtidSet),
 }
 
-/// A wish and its answer.
+/// A request and its answer.
 pub(super) struct Asked {
-    wish: Wish,
+    request: LogRequest,
     /// What was committed before is to be in the files first.
     behind: Lsn,
     answer: Mutex<Option<Result<(), String>>>,
@@ -63,9 +63,9 @@ struct Waiting {
     over: Option<String>,
 }
 
-/// The wishes of statements.
+/// The requests of statements.
 #[derive(Default)]
-pub(super) struct Wishes {
+pub(super) struct Requests {
     waiting: Mutex<Waiting>,
     asked: Event,
     answered: Event,
@@ -75,11 +75,11 @@ pub(super) struct Wishes {
     stops: AtomicBool,
 }
 
-impl Wishes {
+impl Requests {
     /// Has it done behind all that was committed before `behind`.
-    pub(super) async fn ask(&self, wish: Wish, behind: Lsn) -> Result<(), String> {
+    pub(super) async fn ask(&self, request: LogRequest, behind: Lsn) -> Result<(), String> {
         let asked = Arc::new(Asked {
-            wish,
+            request,
             behind,
             answer: Mutex::new(None),
         });
@@ -88,9 +88,9 @@ impl Wishes {
     }
 
     /// Has it done at some time.
-    pub(super) fn wish(&self, wish: Wish) {
+    pub(super) fn request(&self, request: LogRequest) {
         let asked = Asked {
-            wish,
+            request,
             behind: Lsn::NONE,
             answer: Mutex::new(None),
         };
@@ -103,12 +103,14 @@ impl Wishes {
         {
             let mut w = self.waiting.lock();
             match &w.over {
-                Some(why) if !base::mutant!("wish-behind-the-end-kept") => return Err(why.clone()),
+                Some(why) if !base::mutant!("request-behind-the-end-kept") => {
+                    return Err(why.clone());
+                }
                 _ => w.queue.push_back(asked),
             }
         }
         self.count.fetch_add(1, Ordering::SeqCst);
-        if !base::mutant!("wish-without-a-word") {
+        if !base::mutant!("request-without-a-word") {
             self.asked.fire();
         }
         Ok(())
@@ -129,8 +131,8 @@ impl Wishes {
             .queue
             .iter()
             .enumerate()
-            .find_map(|(at, a)| match a.wish {
-                Wish::Purge(first) => Some((at, first)),
+            .find_map(|(at, a)| match a.request {
+                LogRequest::Purge(first) => Some((at, first)),
                 _ => None,
             })?;
         Some((w.queue.remove(at)?, first))
@@ -146,7 +148,7 @@ impl Wishes {
         self.stops.load(Ordering::SeqCst)
     }
 
-    /// The task is woken when somebody wishes something.
+    /// The task is woken when somebody requests something.
     pub(super) fn park(&self, cx: &Context<'_>) {
         self.asked.park(cx);
     }
@@ -184,7 +186,7 @@ impl Wishes {
 
     pub(super) fn answer(&self, asked: &Asked, r: Result<(), String>) {
         *asked.answer.lock() = Some(r);
-        if !base::mutant!("wish-granted-without-a-word") {
+        if !base::mutant!("request-granted-without-a-word") {
             self.answered.fire();
         }
     }
@@ -195,7 +197,7 @@ pub(super) struct Worker<S> {
     pub(super) store: Store,
     pub(super) source: S,
     pub(super) feed: Arc<Feed>,
-    pub(super) wishes: Arc<Wishes>,
+    pub(super) requests: Arc<Requests>,
     pub(super) clock: Arc<dyn Clock>,
     /// What the log had at the start ends here: it goes into the files as it would have without the start.
     pub(super) start: Option<Start>,
@@ -243,7 +245,7 @@ impl<S: GroupSource> Worker<S> {
         let health = match self.work().await {
             Ok(()) => Health::Ended,
             // What is missing is in the engine's log, which closes beside it, and made at the next start.
-            Err(_) if self.room.given_up || self.wishes.are_stopped() => Health::Ended,
+            Err(_) if self.room.given_up || self.requests.are_stopped() => Health::Ended,
             Err(e) => {
                 self.tell_failure(&e);
                 Health::Failed(e)
@@ -258,7 +260,7 @@ impl<S: GroupSource> Worker<S> {
             source,
             expire,
             feed,
-            wishes,
+            requests,
             ..
         } = self;
         // Whoever waits for the end may open the directory again: nothing of it is held then. What asks the variables has them, and with them
@@ -266,13 +268,13 @@ impl<S: GroupSource> Worker<S> {
         drop((store, source, expire));
         feed.set_health(health);
         // Who asks too late is answered too.
-        wishes.end(&why);
+        requests.end(&why);
     }
 
     async fn work(&mut self) -> Result<(), String> {
         let mut idle = false;
         loop {
-            let begun = (self.feed.begun(), self.wishes.count());
+            let begun = (self.feed.begun(), self.requests.count());
             match self.turn(idle).await {
                 Turn::Group(g) => {
                     idle = false;
@@ -281,16 +283,16 @@ impl<S: GroupSource> Worker<S> {
                 Turn::Asked(asked) => {
                     idle = false;
                     self.write(false).await?;
-                    let r = self.grant(&asked.wish).await;
-                    self.wishes.answer(&asked, r.clone());
+                    let r = self.grant(&asked.request).await;
+                    self.requests.answer(&asked, r.clone());
                     r?;
                 }
                 Turn::Idle => {
                     self.pause().await?;
                     self.rest().await;
-                    // Who has begun to wait since, or wishes something, may do so behind a place that the log has reached without a group: it is
+                    // Who has begun to wait since, or requests something, may do so behind a place that the log has reached without a group: it is
                     // looked once more, and said how far that is.
-                    idle = (self.feed.begun(), self.wishes.count()) == begun;
+                    idle = (self.feed.begun(), self.requests.count()) == begun;
                 }
                 Turn::End => {
                     self.pause().await?;
@@ -313,8 +315,8 @@ impl<S: GroupSource> Worker<S> {
         // Boxed by the source: what stops waiting loses nothing.
         let mut next = self.source.next();
         poll_fn(|cx| {
-            self.wishes.asked.park(cx);
-            if let Some(asked) = self.wishes.next(position) {
+            self.requests.asked.park(cx);
+            if let Some(asked) = self.requests.next(position) {
                 return Poll::Ready(Turn::Asked(asked));
             }
             match next.as_mut().poll(cx) {
@@ -335,7 +337,7 @@ impl<S: GroupSource> Worker<S> {
         let clock = &*self.clock;
         let mut soon = pin!(deadline(clock, clock.now_us() + REST_OF_DUMPS));
         let wanted = |cx: &mut Context<'_>| {
-            self.wishes.are_there(cx)
+            self.requests.are_there(cx)
                 || self.feed.is_wanted(cx)
                 || self.feed.is_wanted_by_dumps(cx) && soon.as_mut().poll(cx).is_ready()
         };
@@ -482,13 +484,13 @@ impl<S: GroupSource> Worker<S> {
         }
     }
 
-    async fn grant(&mut self, wish: &Wish) -> Result<(), String> {
-        match wish {
-            Wish::Rotate => self.next_file(0).await?,
-            Wish::Set(settings) => self.again(|s| s.set(settings.clone())).await?,
-            Wish::Purge(first) => self.again(|s| s.purge(*first)).await?,
-            Wish::AddPurged(set) => self.again(|s| s.add_purged(set)).await?,
-            Wish::Reset(first) => {
+    async fn grant(&mut self, request: &LogRequest) -> Result<(), String> {
+        match request {
+            LogRequest::Rotate => self.next_file(0).await?,
+            LogRequest::Set(settings) => self.again(|s| s.set(settings.clone())).await?,
+            LogRequest::Purge(first) => self.again(|s| s.purge(*first)).await?,
+            LogRequest::AddPurged(set) => self.again(|s| s.add_purged(set)).await?,
+            LogRequest::Reset(first) => {
                 self.feed.begin_anew();
                 self.again(|s| s.reset(*first)).await?;
                 self.ends = self.end();

@@ -9,7 +9,7 @@ use types::SqlError;
 use types::gtid::Gtid;
 
 use super::Applier;
-use crate::replica::names::{Claimed, Names};
+use crate::replica::gtids::{AppliedGtids, Claimed};
 use crate::replica::stopped::Stopped;
 
 impl<'s> Applier<'s> {
@@ -21,7 +21,7 @@ impl<'s> Applier<'s> {
         };
         let log = self.shared.instance.binary_log();
         let log = log.filter(|_| self.place.unfinished.is_none());
-        if self.shared.names.has(gtid) || log.is_some_and(|log| log.has_executed(gtid)) {
+        if self.shared.gtids.has(gtid) || log.is_some_and(|log| log.has_executed(gtid)) {
             self.is_known_now();
         }
     }
@@ -43,7 +43,7 @@ impl<'s> Applier<'s> {
         let Some(gtid) = self.group.gtid.filter(|_| wanted) else {
             return Ok(());
         };
-        if !self.shared.names.several_apply() {
+        if !self.shared.gtids.several_apply() {
             return Ok(());
         }
         let name = [&gtid.sid.0[..], &gtid.number.to_be_bytes()].concat();
@@ -59,7 +59,7 @@ impl<'s> Applier<'s> {
     /// Whether a transaction was applied, once nobody is about to; `None`: the channel is to end, and is not to wait for that.
     async fn settled(&self, gtid: Gtid) -> Option<bool> {
         let to_end = || self.shared.queue.is_taking_stopped();
-        self.shown(self.shared.names.settled(gtid, to_end)).await
+        self.shown(self.shared.gtids.settled(gtid, to_end)).await
     }
 
     /// Waits, and as long as it does the list of connections says for what.
@@ -91,9 +91,9 @@ impl<'s> Applier<'s> {
         let Some(gtid) = self.group.gtid.filter(|_| wanted) else {
             return Ok(true);
         };
-        let names: &'s Names = &self.shared.names;
+        let gtids: &'s AppliedGtids = &self.shared.gtids;
         let to_end = || self.shared.queue.is_taking_stopped();
-        match self.shown(names.claim(gtid, to_end)).await {
+        match self.shown(gtids.claim(gtid, to_end)).await {
             Claimed::Mine(claim) => self.name = Some(claim),
             Claimed::Done => return Ok(false),
             Claimed::GivenUp => return Err(Stopped::Asked),
@@ -118,7 +118,7 @@ impl<'s> Applier<'s> {
         self.group.recorded = true;
         match (self.name.take(), self.group.gtid) {
             (Some(name), _) => name.done(),
-            (None, Some(gtid)) => self.shared.names.add_one(gtid),
+            (None, Some(gtid)) => self.shared.gtids.add_one(gtid),
             (None, None) => {}
         }
     }

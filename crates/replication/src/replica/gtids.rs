@@ -1,10 +1,10 @@
-//! The names (GTIDs) of what was applied here, over whichever channel. A transaction that comes over two of them is applied once.
+//! The GTIDs of what was applied here, over whichever channel. A transaction that comes over two of them is applied once.
 //!
-//! Whoever is about to commit a transaction, with all before it in its channel done, claims its name: another channel that has come as far
+//! Whoever is about to commit a transaction, with all before it in its channel done, claims its GTID: another channel that has come as far
 //! with the same one waits until the first has ended, and leaves it out then. Who is not as far has not claimed anything, so nobody waits for
 //! a claim who is himself in somebody's way.
 //!
-//! While several channels are being applied, each transaction of rows also locks its name in the engine's lock table when it begins, so that the same work
+//! While several channels are being applied, each transaction of rows also locks its GTID in the engine's lock table when it begins, so that the same work
 //! is not done twice at once, only to be taken back. The lock table knows all waits, and finds where they go in a circle.
 //!
 //! What it never knows: what is in the binary log. That comes behind the commits; this bridges the time.
@@ -28,7 +28,7 @@ struct Inner {
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct AppliedGtids {
     inner: Mutex<Inner>,
     freed: Event,
     /// Channels that are being applied.
@@ -36,25 +36,25 @@ pub(super) struct Names {
 }
 
 /// A channel that is being applied, as long as this is kept.
-pub(super) struct Applying<'n>(&'n Names);
+pub(super) struct Applying<'n>(&'n AppliedGtids);
 
 /// A name that was claimed. Dropped, it is free again.
-pub(super) struct NameClaim<'n> {
-    names: &'n Names,
+pub(super) struct GtidClaim<'n> {
+    gtids: &'n AppliedGtids,
     gtid: Gtid,
 }
 
 /// What became of a claim.
 pub(super) enum Claimed<'n> {
     /// Nobody else has it.
-    Mine(NameClaim<'n>),
+    Mine(GtidClaim<'n>),
     /// It was applied.
     Done,
     /// Somebody else has it still, and whoever waits was told to end.
     GivenUp,
 }
 
-impl Names {
+impl AppliedGtids {
     /// A channel begins to be applied.
     pub fn begin_applying(&self) -> Applying<'_> {
         self.appliers.fetch_add(1, Ordering::SeqCst);
@@ -117,7 +117,7 @@ impl Names {
                 return Some(Claimed::Done);
             }
             if s.claimed.insert(gtid) {
-                return Some(Claimed::Mine(NameClaim { names: self, gtid }));
+                return Some(Claimed::Mine(GtidClaim { gtids: self, gtid }));
             }
             gives_up().then_some(Claimed::GivenUp)
         };
@@ -136,18 +136,18 @@ impl Drop for Applying<'_> {
     }
 }
 
-impl NameClaim<'_> {
+impl GtidClaim<'_> {
     /// It is recorded.
     pub fn done(self) {
-        self.names.inner.lock().done.add(self.gtid);
+        self.gtids.inner.lock().done.add(self.gtid);
     }
 }
 
-impl Drop for NameClaim<'_> {
+impl Drop for GtidClaim<'_> {
     fn drop(&mut self) {
-        self.names.inner.lock().claimed.remove(&self.gtid);
+        self.gtids.inner.lock().claimed.remove(&self.gtid);
         if !base::mutant!("claim-freed-without-a-word") {
-            self.names.freed.fire();
+            self.gtids.freed.fire();
         }
     }
 }
@@ -171,23 +171,23 @@ mod tests {
 
     #[test]
     fn a_name_is_claimed_by_one_and_done_once() {
-        let names = Names::default();
+        let gtids = AppliedGtids::default();
         let mut cx = Context::from_waker(Waker::noop());
-        let Poll::Ready(Claimed::Mine(first)) = pin!(names.claim(gtid(1), || false)).poll(&mut cx)
+        let Poll::Ready(Claimed::Mine(first)) = pin!(gtids.claim(gtid(1), || false)).poll(&mut cx)
         else {
             panic!("free, and not claimed");
         };
         {
-            let mut second = pin!(names.claim(gtid(1), || false));
-            let mut asked = pin!(names.settled(gtid(1), || false));
+            let mut second = pin!(gtids.claim(gtid(1), || false));
+            let mut asked = pin!(gtids.settled(gtid(1), || false));
             assert!(second.as_mut().poll(&mut cx).is_pending());
             assert!(asked.as_mut().poll(&mut cx).is_pending());
             // Another is free.
             assert!(matches!(
-                pin!(names.claim(gtid(2), || false)).poll(&mut cx),
+                pin!(gtids.claim(gtid(2), || false)).poll(&mut cx),
                 Poll::Ready(Claimed::Mine(_))
             ));
-            assert!(!names.has(gtid(1)));
+            assert!(!gtids.has(gtid(1)));
             first.done();
             assert!(matches!(
                 second.as_mut().poll(&mut cx),
@@ -196,29 +196,29 @@ mod tests {
             assert_eq!(asked.as_mut().poll(&mut cx), Poll::Ready(Some(true)));
         }
         // Two was given back without having been done.
-        assert!(names.has(gtid(1)) && !names.has(gtid(2)));
-        names.forget();
+        assert!(gtids.has(gtid(1)) && !gtids.has(gtid(2)));
+        gtids.forget();
         assert_eq!(
-            pin!(names.settled(gtid(1), || false)).poll(&mut cx),
+            pin!(gtids.settled(gtid(1), || false)).poll(&mut cx),
             Poll::Ready(Some(false))
         );
     }
 
     #[test]
     fn who_waits_for_a_claim_gives_up_when_told_to() {
-        let names = Names::default();
+        let gtids = AppliedGtids::default();
         let mut cx = Context::from_waker(Waker::noop());
         let told = std::cell::Cell::new(false);
-        let Poll::Ready(Claimed::Mine(_first)) = pin!(names.claim(gtid(1), || false)).poll(&mut cx)
+        let Poll::Ready(Claimed::Mine(_first)) = pin!(gtids.claim(gtid(1), || false)).poll(&mut cx)
         else {
             panic!("free, and not claimed");
         };
-        let mut second = pin!(names.claim(gtid(1), || told.get()));
-        let mut asked = pin!(names.settled(gtid(1), || told.get()));
+        let mut second = pin!(gtids.claim(gtid(1), || told.get()));
+        let mut asked = pin!(gtids.settled(gtid(1), || told.get()));
         assert!(second.as_mut().poll(&mut cx).is_pending());
         assert!(asked.as_mut().poll(&mut cx).is_pending());
         told.set(true);
-        names.ask_again();
+        gtids.ask_again();
         assert!(matches!(
             second.as_mut().poll(&mut cx),
             Poll::Ready(Claimed::GivenUp)
@@ -230,9 +230,9 @@ mod tests {
     #[test]
     fn each_name_is_done_once_wherever_they_are_held_up() {
         const MOST: u64 = 60;
-        let names = Arc::new(Names::default());
+        let gtids = Arc::new(AppliedGtids::default());
         let channel = |n: u64| {
-            let names = Arc::clone(&names);
+            let gtids = Arc::clone(&gtids);
             move || {
                 let seed = nth("a channel", n);
                 let mut rng = SplitMix64::new(seed);
@@ -240,7 +240,7 @@ mod tests {
                 perturbed(seed, || {
                     for number in 1..=MOST {
                         while let Claimed::Mine(claim) =
-                            block_on(names.claim(gtid(number), || false))
+                            block_on(gtids.claim(gtid(number), || false))
                         {
                             point();
                             if rng.below(4) > 0 {
@@ -248,7 +248,7 @@ mod tests {
                                 done += 1;
                             }
                         }
-                        assert_eq!(block_on(names.settled(gtid(number), || false)), Some(true));
+                        assert_eq!(block_on(gtids.settled(gtid(number), || false)), Some(true));
                     }
                 });
                 done
