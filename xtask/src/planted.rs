@@ -233,7 +233,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::fence::what_is_under_way_is_waited_for",
     ),
     (
-        "rows-beside-not-locked",
+        "read-rows-not-locked",
         "session::tests::conflicts::what_a_change_has_looked_at_stays_locked",
     ),
 ];

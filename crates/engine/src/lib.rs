@@ -63,7 +63,7 @@ pub use schema::{
 };
 pub use session::{
     ChangedRow, CommitOrder, Committing, Inserted, Isolation, KeyBound, LockWait, Mark, ReadMode,
-    RowBatch, Scan, ScanSpec, Session, Updated, Wish, Written,
+    RowBatch, RowRequest, Scan, ScanSpec, Session, Updated, Written,
 };
 pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};

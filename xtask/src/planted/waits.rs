@@ -292,7 +292,7 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "woken::rows::who_gives_up_lets_those_go_who_stood_behind_it",
     ),
     (
-        "wish-withdrawn-without-a-word",
+        "request-withdrawn-without-a-word",
         "engine",
         "stress_waits",
         "woken::tables::who_was_kept_off_for_a_moment_goes_on",

@@ -2,7 +2,7 @@
 
 use super::conflict::Conflict;
 use super::secondary::entry_key;
-use super::{LockWait, Pins, Session, Wish, Written};
+use super::{LockWait, Pins, RowRequest, Session, Written};
 use crate::error;
 use crate::record::{DELETED, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
@@ -16,7 +16,7 @@ use types::SqlError;
 pub type Doomed<'f> = dyn FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send + 'f;
 
 /// The same for who says more of rows that are left.
-pub type Fates<'f> = dyn FnMut(RowRef<'_>) -> Result<Wish<()>, SqlError> + Send + 'f;
+pub type DeleteRequests<'f> = dyn FnMut(RowRef<'_>) -> Result<RowRequest<()>, SqlError> + Send + 'f;
 
 enum Step {
     NotFound,
@@ -37,7 +37,7 @@ impl Session {
         key: &[u8],
         seen: RowVersion,
     ) -> Result<Written, SqlError> {
-        let mut yes = |_: RowRef<'_>| Ok(Wish::Changes(()));
+        let mut yes = |_: RowRef<'_>| Ok(RowRequest::Change(()));
         Ok(match self.delete_row(t, key, Some(seen), &mut yes).await? {
             Step::NotFound => Written::Gone,
             Step::Done | Step::Spared => Written::Done,
@@ -55,13 +55,13 @@ impl Session {
         key: &[u8],
         f: &mut Doomed<'_>,
     ) -> Result<bool, SqlError> {
-        let mut fate = |row: RowRef<'_>| {
+        let mut request = |row: RowRef<'_>| {
             Ok(match f(row)? {
-                true => Wish::Changes(()),
-                false => Wish::Stays,
+                true => RowRequest::Change(()),
+                false => RowRequest::Keep,
             })
         };
-        self.remove_key(t, key, &mut fate).await
+        self.remove_key(t, key, &mut request).await
     }
 
     /// As [`delete_key`](Self::delete_key); `f` also says whether a row that is left is one of those that are meant.
@@ -72,7 +72,7 @@ impl Session {
         &mut self,
         t: &Arc<Table>,
         key: &[u8],
-        f: &mut Fates<'_>,
+        f: &mut DeleteRequests<'_>,
     ) -> Result<bool, SqlError> {
         let mut seen = None;
         loop {
@@ -82,18 +82,18 @@ impl Session {
                 Step::Moved => seen = None,
                 Step::Outside(version, row) => {
                     let outside = self.read_outside(t, &row).await?;
-                    let fate = f(t.layout.row(&row).with_outside(&outside));
-                    let stays = match &fate {
-                        Ok(Wish::Passed) => self.keeps_passed(),
-                        Ok(Wish::Stays) | Err(_) => true,
-                        Ok(Wish::Changes(())) => false,
+                    let request = f(t.layout.row(&row).with_outside(&outside));
+                    let stays = match &request {
+                        Ok(RowRequest::Skip) => self.keeps_passed(),
+                        Ok(RowRequest::Keep) | Err(_) => true,
+                        Ok(RowRequest::Change(())) => false,
                     };
                     if stays && !self.lock_version(t, key, version).await? {
                         continue;
                     }
-                    match fate? {
-                        Wish::Passed | Wish::Stays => return Ok(false),
-                        Wish::Changes(()) => seen = Some(version),
+                    match request? {
+                        RowRequest::Skip | RowRequest::Keep => return Ok(false),
+                        RowRequest::Change(()) => seen = Some(version),
                     }
                 }
             }
@@ -105,7 +105,7 @@ impl Session {
         t: &Arc<Table>,
         key: &[u8],
         seen: Option<RowVersion>,
-        f: &mut Fates<'_>,
+        f: &mut DeleteRequests<'_>,
     ) -> Result<Step, SqlError> {
         self.yield_if_due().await;
         self.need_txid();
@@ -147,7 +147,7 @@ impl Session {
         t: &Table,
         key: &[u8],
         seen: Option<RowVersion>,
-        f: &mut Fates<'_>,
+        f: &mut DeleteRequests<'_>,
         old: &mut Vec<u8>,
         version: &mut RowVersion,
     ) -> Result<Step, SqlError> {
@@ -180,15 +180,15 @@ impl Session {
                     engine.txns.hold(reg, || engine.complete());
                     Step::Outside(v, row.to_vec())
                 } else if seen.is_none() {
-                    let fate = f(t.layout.row(row));
-                    match &fate {
-                        Ok(Wish::Changes(())) => {}
-                        Ok(Wish::Passed) if !keeps_passed => {}
+                    let request = f(t.layout.row(row));
+                    match &request {
+                        Ok(RowRequest::Change(())) => {}
+                        Ok(RowRequest::Skip) if !keeps_passed => {}
                         _ => check.keep_row(key, v)?,
                     }
-                    match fate.map_err(Conflict::Sql)? {
-                        Wish::Changes(()) => Step::Done,
-                        Wish::Passed | Wish::Stays => Step::Spared,
+                    match request.map_err(Conflict::Sql)? {
+                        RowRequest::Change(()) => Step::Done,
+                        RowRequest::Skip | RowRequest::Keep => Step::Spared,
                     }
                 } else {
                     Step::Done

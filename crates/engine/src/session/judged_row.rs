@@ -4,7 +4,7 @@
 
 use super::changed_row::ChangedRow;
 use super::conflict::{Conflict, ConflictCheck};
-use super::outcome::{Wish, Wishes};
+use super::outcome::{RowRequest, UpdateRequests};
 use super::overflow_columns::{BuiltRow, build_inline};
 use crate::record::{EXTERNAL, RowVersion};
 use crate::schema::Table;
@@ -64,7 +64,7 @@ pub(super) fn new_row(
     t: &Table,
     key: &[u8],
     (v, old): (RowVersion, &[u8]),
-    f: &mut Wishes<'_>,
+    f: &mut UpdateRequests<'_>,
     work: &mut Work,
 ) -> Result<New, Conflict> {
     match make_row(t, key, (v, old), f, work)? {
@@ -78,7 +78,7 @@ fn make_row(
     t: &Table,
     key: &[u8],
     (v, old): (RowVersion, &[u8]),
-    f: &mut Wishes<'_>,
+    f: &mut UpdateRequests<'_>,
     work: &mut Work,
 ) -> Result<New, Conflict> {
     work.flags = 0;
@@ -97,9 +97,9 @@ fn make_row(
         None => {}
     }
     let values = match f(t.layout.row(old)).map_err(Conflict::Sql)? {
-        Wish::Changes(values) => values,
+        RowRequest::Change(values) => values,
         left => {
-            work.passed = matches!(left, Wish::Passed);
+            work.passed = matches!(left, RowRequest::Skip);
             return Ok(New::Step(Step::Unchanged));
         }
     };

@@ -7,7 +7,7 @@
 //! Must never do: change a row.
 
 use super::update::Changed;
-use super::{Isolation, LockWait, Pins, Session, Wish};
+use super::{Isolation, LockWait, Pins, RowRequest, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
 use crate::record::{RowRef, RowVersion};
@@ -45,7 +45,7 @@ impl Session {
         key: &[u8],
         seen: RowVersion,
     ) -> Result<bool, SqlError> {
-        let mut stays = |_: RowRef<'_>| Ok(Wish::Stays);
+        let mut stays = |_: RowRef<'_>| Ok(RowRequest::Keep);
         let touched = self.change_row(t, key, Some(seen), &mut stays).await?;
         Ok(matches!(touched, Changed::Unchanged))
     }

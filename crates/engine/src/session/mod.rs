@@ -48,7 +48,7 @@ pub use changed_row::ChangedRow;
 pub use commit::Committing;
 pub use mark::Mark;
 pub use ordered::CommitOrder;
-pub use outcome::{Inserted, Updated, Wish, Written};
+pub use outcome::{Inserted, RowRequest, Updated, Written};
 pub use read_mode::ReadMode;
 pub use scan::Scan;
 pub(crate) use scan_spec::successor;

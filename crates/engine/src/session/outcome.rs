@@ -6,20 +6,21 @@ use types::{SqlError, Value};
 /// What is to become of a row that was found by its key, as the statement says that looks at it. Whatever it is, and also where looking fails, a
 /// transaction keeps the row locked as InnoDB does: others could else change what it goes by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wish<T> {
+pub enum RowRequest<T> {
     /// It is not one of those that are meant. Below REPEATABLE READ it is free again.
-    Passed,
+    Skip,
     /// It is one of them, and stays as it is: it is locked as if it changed.
-    Stays,
+    Keep,
     /// It changes.
-    Changes(T),
+    Change(T),
 }
 
 /// Gives the new values of a row, or `None` to leave it, locked. Called under the page latch: must only look.
 pub type NewValues<'f> = dyn FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send + 'f;
 
 /// The same for who says more of rows that are left.
-pub type Wishes<'f> = dyn FnMut(RowRef<'_>) -> Result<Wish<Vec<Value>>, SqlError> + Send + 'f;
+pub type UpdateRequests<'f> =
+    dyn FnMut(RowRef<'_>) -> Result<RowRequest<Vec<Value>>, SqlError> + Send + 'f;
 
 /// Outcome of an insert.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,9 +4,9 @@ use super::changed_row::ChangedRow;
 use super::conflict::{Conflict, ConflictCheck};
 use super::insert::check_key_len;
 use super::judged_row::{New, Prepared, Step, Work, keep, key_differs, new_row};
-use super::outcome::{NewValues, Wishes};
+use super::outcome::{NewValues, UpdateRequests};
 use super::secondary::entry_key;
-use super::{Inserted, LockWait, Mark, Pins, Session, Updated, Wish, Written};
+use super::{Inserted, LockWait, Mark, Pins, RowRequest, Session, Updated, Written};
 use crate::error;
 use crate::record::{Delta, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
@@ -35,8 +35,9 @@ impl Session {
         key: &[u8],
         f: &mut NewValues<'_>,
     ) -> Result<Updated, SqlError> {
-        let mut wish = |row: RowRef<'_>| Ok(f(row)?.map_or(Wish::Stays, Wish::Changes));
-        self.change_key(t, key, &mut wish).await
+        let mut request =
+            |row: RowRef<'_>| Ok(f(row)?.map_or(RowRequest::Keep, RowRequest::Change));
+        self.change_key(t, key, &mut request).await
     }
 
     /// As [`update_key`](Self::update_key); `f` also says whether a row that is left is one of those that are meant.
@@ -47,7 +48,7 @@ impl Session {
         &mut self,
         t: &Arc<Table>,
         key: &[u8],
-        f: &mut Wishes<'_>,
+        f: &mut UpdateRequests<'_>,
     ) -> Result<Updated, SqlError> {
         loop {
             return Ok(match self.change_row(t, key, None, f).await? {
@@ -65,7 +66,12 @@ impl Session {
     /// that `f` changes. `None` where that is not so; then nothing was changed, and `f` will be called again.
     ///
     /// An error of `f` is `None` as well: whoever reports it is to see it in the order in which the long way meets things.
-    pub fn update_key_now(&mut self, t: &Table, key: &[u8], f: &mut Wishes<'_>) -> Option<Updated> {
+    pub fn update_key_now(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        f: &mut UpdateRequests<'_>,
+    ) -> Option<Updated> {
         let mut row = self.changed_row();
         let done = self.try_update_key_now(t, key, f, &mut row, false);
         self.keep_changed_row(row);
@@ -77,7 +83,7 @@ impl Session {
         &mut self,
         t: &Table,
         key: &[u8],
-        f: &mut Wishes<'_>,
+        f: &mut UpdateRequests<'_>,
         changed: &mut ChangedRow,
     ) -> Option<Updated> {
         self.try_update_key_now(t, key, f, changed, true)
@@ -99,7 +105,7 @@ impl Session {
         &mut self,
         t: &Table,
         key: &[u8],
-        f: &mut Wishes<'_>,
+        f: &mut UpdateRequests<'_>,
         row: &mut ChangedRow,
         keep_old: bool,
     ) -> Option<Updated> {
@@ -141,7 +147,7 @@ impl Session {
         seen: RowVersion,
         new: &[Value],
     ) -> Result<Written, SqlError> {
-        let mut f = |_: RowRef<'_>| Ok(Wish::Changes(new.to_vec()));
+        let mut f = |_: RowRef<'_>| Ok(RowRequest::Change(new.to_vec()));
         Ok(match self.change_row(t, key, Some(seen), &mut f).await? {
             Changed::NotFound => Written::Gone,
             Changed::Moved => Written::Moved,
@@ -155,7 +161,7 @@ impl Session {
         t: &Arc<Table>,
         key: &[u8],
         seen: Option<RowVersion>,
-        f: &mut Wishes<'_>,
+        f: &mut UpdateRequests<'_>,
     ) -> Result<Changed, SqlError> {
         self.yield_if_due().await;
         self.need_txid();
@@ -186,26 +192,26 @@ impl Session {
                 }
                 Step::Outside(version, row) => {
                     let outside = self.read_outside(t, &row).await?;
-                    let wish = f(t.layout.row(&row).with_outside(&outside));
-                    let stays = match &wish {
-                        Ok(Wish::Passed) => self.keeps_passed(),
-                        Ok(Wish::Stays) | Err(_) => true,
-                        Ok(Wish::Changes(_)) => false,
+                    let request = f(t.layout.row(&row).with_outside(&outside));
+                    let stays = match &request {
+                        Ok(RowRequest::Skip) => self.keeps_passed(),
+                        Ok(RowRequest::Keep) | Err(_) => true,
+                        Ok(RowRequest::Change(_)) => false,
                     };
                     // Judged without the latch: that counts for this version alone.
                     if stays && !self.lock_version(t, key, version).await? {
                         continue;
                     }
-                    match wish? {
-                        Wish::Passed | Wish::Stays => return Ok(Changed::Unchanged),
-                        Wish::Changes(values)
+                    match request? {
+                        RowRequest::Skip | RowRequest::Keep => return Ok(Changed::Unchanged),
+                        RowRequest::Change(values)
                             if key_differs(t, key, &values, &mut work.row.key) =>
                         {
                             self.undo_to(mark).await?;
                             // Boxed, as it is rare and long: what every change carries along stays small.
                             return Box::pin(self.rekey(t, key, version, &values, mark)).await;
                         }
-                        Wish::Changes(values) => {
+                        RowRequest::Change(values) => {
                             self.undo_to(mark).await?;
                             let row = self.build_row(t, &values).await?;
                             work.prepared = Some(Prepared {
@@ -255,7 +261,7 @@ impl Session {
         t: &Table,
         key: &[u8],
         seen: Option<RowVersion>,
-        f: &mut Wishes<'_>,
+        f: &mut UpdateRequests<'_>,
         work: &mut Work,
     ) -> Result<Step, SqlError> {
         let mut pins = Pins::new();
@@ -276,7 +282,7 @@ impl Session {
         key: &[u8],
         seen: Option<RowVersion>,
         wait: LockWait,
-        f: &mut Wishes<'_>,
+        f: &mut UpdateRequests<'_>,
         work: &mut Work,
     ) -> Result<Result<Step, Conflict>, OpError> {
         let id = t.def.indexes[0].id;
@@ -284,8 +290,8 @@ impl Session {
             brief: !self.in_transaction(),
             ..self.conflict_check(id, wait)
         };
-        // A lone statement ends as soon as it has looked at its row.
-        let lone = wait == LockWait::NoWait && !self.in_transaction();
+        // A ends_now statement ends as soon as it has looked at its row.
+        let ends_now = wait == LockWait::NoWait && !self.in_transaction();
         let keeps_passed = self.keeps_passed();
         let (engine, reg, txid) = (&self.engine, &self.reg, self.txid);
         let change = &mut self.change;
@@ -313,7 +319,7 @@ impl Session {
                 return Err(Conflict::Damaged);
             }
             let made = new_row(t, key, (v, old), f, work);
-            if !lone {
+            if !ends_now {
                 keep(&check, key, (v, old), (&made, keeps_passed), work)?;
             }
             match made? {

@@ -66,7 +66,7 @@ pub(crate) enum FailedRollbacks {
     DoNotCount,
 }
 
-/// What has become of a wish to lock.
+/// What has become of a request for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Asked {
     /// New users are kept off.
@@ -350,7 +350,7 @@ impl TableLock {
     /// Nobody asks any more.
     pub(crate) fn withdraw(&self) {
         self.change(|s| s.asking = None);
-        if !base::mutant!("wish-withdrawn-without-a-word") {
+        if !base::mutant!("request-withdrawn-without-a-word") {
             self.changed.fire();
         }
     }

@@ -31,9 +31,9 @@ fn more(by: i64) -> impl FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlErro
 }
 
 /// The same for who says whether a row is meant.
-fn more_now(by: i64) -> impl FnMut(RowRef<'_>) -> Result<Wish<Vec<Value>>, SqlError> {
+fn more_now(by: i64) -> impl FnMut(RowRef<'_>) -> Result<RowRequest<Vec<Value>>, SqlError> {
     let mut more = more(by);
-    move |r| Ok(more(r)?.map_or(Wish::Passed, Wish::Changes))
+    move |r| Ok(more(r)?.map_or(RowRequest::Skip, RowRequest::Change))
 }
 
 /// A wait that lasts as long as this is one that nobody ends.

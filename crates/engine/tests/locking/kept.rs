@@ -47,19 +47,19 @@ const LOOKS: &[Look] = &[
         assert!(matches!(r, Ok(Updated::Duplicate { index: 1, .. })));
     }),
     ("change_key passes it", false, |s, t| {
-        let r = block_on(s.change_key(t, &key(t, 10), &mut |_| Ok(Wish::Passed)));
+        let r = block_on(s.change_key(t, &key(t, 10), &mut |_| Ok(RowRequest::Skip)));
         assert_eq!(r.unwrap(), Updated::Unchanged);
     }),
     ("change_key leaves it", true, |s, t| {
-        let r = block_on(s.change_key(t, &key(t, 10), &mut |_| Ok(Wish::Stays)));
+        let r = block_on(s.change_key(t, &key(t, 10), &mut |_| Ok(RowRequest::Keep)));
         assert_eq!(r.unwrap(), Updated::Unchanged);
     }),
     ("update_key_now passes it", false, |s, t| {
-        let r = s.update_key_now(t, &key(t, 10), &mut |_| Ok(Wish::Passed));
+        let r = s.update_key_now(t, &key(t, 10), &mut |_| Ok(RowRequest::Skip));
         assert_eq!(r, Some(Updated::Unchanged));
     }),
     ("update_key_now leaves it", true, |s, t| {
-        let r = s.update_key_now(t, &key(t, 10), &mut |_| Ok(Wish::Stays));
+        let r = s.update_key_now(t, &key(t, 10), &mut |_| Ok(RowRequest::Keep));
         assert_eq!(r, Some(Updated::Unchanged));
     }),
     ("update_key_now fails", true, |s, t| {
@@ -71,11 +71,11 @@ const LOOKS: &[Look] = &[
         assert!(!r.unwrap());
     }),
     ("remove_key passes it", false, |s, t| {
-        let r = block_on(s.remove_key(t, &key(t, 10), &mut |_| Ok(Wish::Passed)));
+        let r = block_on(s.remove_key(t, &key(t, 10), &mut |_| Ok(RowRequest::Skip)));
         assert!(!r.unwrap());
     }),
     ("remove_key leaves it", true, |s, t| {
-        let r = block_on(s.remove_key(t, &key(t, 10), &mut |_| Ok(Wish::Stays)));
+        let r = block_on(s.remove_key(t, &key(t, 10), &mut |_| Ok(RowRequest::Keep)));
         assert!(!r.unwrap());
     }),
     ("remove_key fails", true, |s, t| {
@@ -164,7 +164,7 @@ fn a_lone_statement_leaves_nothing_locked() {
     let (e, t) = three();
     let mut s = e.session();
     s.statement_begin(Isolation::RepeatableRead);
-    let r = s.update_key_now(&t, &key(&t, 10), &mut |_| Ok(Wish::Stays));
+    let r = s.update_key_now(&t, &key(&t, 10), &mut |_| Ok(RowRequest::Keep));
     assert_eq!(r, Some(Updated::Unchanged));
     assert_eq!(touched(&e, &t, 10), 0);
     block_on(s.commit()).unwrap();

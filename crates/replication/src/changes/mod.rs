@@ -23,7 +23,7 @@ use engine::{GroupEnd, GroupPack, Session, Table};
 use keys::Keys;
 use mapped::Mapped;
 use pack::Pack;
-use sql::context::change_log::{ChangeLog, Compression, Row, RowImage, Told};
+use sql::context::change_log::{BinlogContext, ChangeLog, Compression, Row, RowImage};
 use std::any::Any;
 use std::sync::Arc;
 use types::gtid::Origin;
@@ -174,7 +174,7 @@ impl ChangeLog for Changes {
     fn row(
         &self,
         s: &mut Session,
-        told: &Told<'_>,
+        binlog: &BinlogContext<'_>,
         table: &Arc<Table>,
         before: Option<Row<'_>>,
         after: Option<Row<'_>>,
@@ -182,8 +182,8 @@ impl ChangeLog for Changes {
         let mapped = Mapped::of(table).ok_or_else(|| not_kept(table))?;
         let len = s.events_len();
         let mut transaction = transaction_of(s);
-        (transaction.origin, transaction.asked) = (told.origin(), told.asked());
-        let kept = row(s, &mut transaction, told, mapped, (before, after));
+        (transaction.origin, transaction.asked) = (binlog.origin(), binlog.asked());
+        let kept = row(s, &mut transaction, binlog, mapped, (before, after));
         let kept = kept.inspect_err(|()| s.cut_events(len));
         if kept.is_ok() {
             let is_parent = mapped.is_parent(s, table);
@@ -202,51 +202,51 @@ impl ChangeLog for Changes {
         *s.group_facts() = Some(transaction);
     }
 
-    fn nothing(&self, s: &mut Session, told: &Told<'_>) {
+    fn nothing(&self, s: &mut Session, binlog: &BinlogContext<'_>) {
         let mut transaction = transaction_of(s);
-        (transaction.origin, transaction.asked) = (told.origin(), told.asked());
+        (transaction.origin, transaction.asked) = (binlog.origin(), binlog.asked());
         transaction.compression = None;
-        statement::begin(s, told);
+        statement::begin(s, binlog);
         *s.group_facts() = Some(transaction);
     }
 
-    fn comes_from(&self, s: &mut Session, told: &Told<'_>) {
+    fn comes_from(&self, s: &mut Session, binlog: &BinlogContext<'_>) {
         let known = s.group_facts().is_some();
         let mut transaction = transaction_of(s);
         if !known {
             // It was prepared before a restart.
             transaction.keys.forget();
         }
-        transaction.origin = told.origin();
+        transaction.origin = binlog.origin();
         *s.group_facts() = Some(transaction);
     }
 
     fn statement(
         &self,
-        told: &Told<'_>,
+        binlog: &BinlogContext<'_>,
         databases: &[&str],
         whole: Option<&str>,
     ) -> Option<Vec<u8>> {
-        let of = whole.unwrap_or(told.database());
+        let of = whole.unwrap_or(binlog.database());
         match self.keeps(of) {
-            true => Some(statement::group(told, databases)),
+            true => Some(statement::group(binlog, databases)),
             // Another server's transaction has its name here whatever is kept of it.
-            false => told.origin()?.gtid.map(|_| statement::nothing(told)),
+            false => binlog.origin()?.gtid.map(|_| statement::nothing(binlog)),
         }
     }
 
-    fn made(&self, s: &mut Session, told: &Told<'_>, database: &str) {
-        let kept = self.keeps(told.database());
-        if !kept && told.origin().is_none_or(|o| o.gtid.is_none()) {
+    fn made(&self, s: &mut Session, binlog: &BinlogContext<'_>, database: &str) {
+        let kept = self.keeps(binlog.database());
+        if !kept && binlog.origin().is_none_or(|o| o.gtid.is_none()) {
             return;
         }
         let mut transaction = transaction_of(s);
-        (transaction.origin, transaction.asked) = (told.origin(), told.asked());
+        (transaction.origin, transaction.asked) = (binlog.origin(), binlog.asked());
         transaction.keys.forget();
         transaction.compression = None;
-        statement::begin(s, told);
+        statement::begin(s, binlog);
         if kept {
-            statement::made(s, told, database);
+            statement::made(s, binlog, database);
         }
         *s.group_facts() = Some(transaction);
     }
@@ -285,16 +285,16 @@ fn hold(s: &mut Session, t: &mut Transaction, offset: u64) {
 }
 
 /// Begins a transaction of rows.
-fn begin(s: &mut Session, t: &mut Transaction, told: &Told<'_>) {
-    t.compression = told.compression();
-    statement::begin(s, told);
+fn begin(s: &mut Session, t: &mut Transaction, binlog: &BinlogContext<'_>) {
+    t.compression = binlog.compression();
+    statement::begin(s, binlog);
 }
 
 /// Appends a row to the rows' event that is open, or to one of its own.
 fn row(
     s: &mut Session,
     t: &mut Transaction,
-    told: &Told<'_>,
+    binlog: &BinlogContext<'_>,
     mapped: &Mapped,
     (before, after): (Option<Row<'_>>, Option<Row<'_>>),
 ) -> Result<(), ()> {
@@ -305,20 +305,20 @@ fn row(
         (Some(before), None) => (Change::Delete, before, None),
         (None, None) => return Ok(()),
     };
-    let image = told.row_image();
-    let timestamp = (told.now_micros() / 1_000_000) as u32;
+    let image = binlog.row_image();
+    let timestamp = (binlog.now_micros() / 1_000_000) as u32;
     let len = s.events_len();
     t.rows.take_if(|open| open.end != len);
     if len == 0 {
-        begin(s, t, told);
+        begin(s, t, binlog);
     }
     let same_table = t.rows.as_ref().is_some_and(|o| o.table == mapped.map.id);
     if !same_table {
         end_statement(s, t);
-        if told.wants_text() && !told.text().is_empty() {
-            statement::rows_query(s, told);
+        if binlog.wants_text() && !binlog.text().is_empty() {
+            statement::rows_query(s, binlog);
         }
-        let map = mapped.event(told.full_metadata());
+        let map = mapped.event(binlog.full_metadata());
         s.append_events(|out| {
             put_item(kind::TABLE_MAP, 0, timestamp, out, |out| out.put_bytes(map));
         });
@@ -340,7 +340,7 @@ fn row(
     if !goes_on {
         let start = s.events_len();
         let mut flags = 0;
-        if !told.foreign_key_checks() {
+        if !binlog.foreign_key_checks() {
             flags |= flag::NO_FOREIGN_KEY_CHECKS;
         }
         let after = (change == Change::Update).then_some(&of_second[..]);

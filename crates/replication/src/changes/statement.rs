@@ -2,20 +2,20 @@
 
 use crate::group::{End, put_item};
 use engine::Session;
-use sql::context::change_log::{Surroundings, Told};
+use sql::context::change_log::{BinlogContext, Surroundings};
 use types::CollationId;
 use wire::binlog::header::{flag, kind};
 use wire::binlog::query::{Own, Query, Settings, flags2};
 use wire::write::Put;
 
 /// The statement that begins a transaction of rows.
-pub(super) fn begin(s: &mut Session, told: &Told<'_>) {
-    s.append_events(|out| put_begin(told, out));
+pub(super) fn begin(s: &mut Session, binlog: &BinlogContext<'_>) {
+    s.append_events(|out| put_begin(binlog, out));
 }
 
-fn put_begin(told: &Told<'_>, out: &mut Vec<u8>) {
-    let around = told.surroundings();
-    let timestamp = seconds(told);
+fn put_begin(binlog: &BinlogContext<'_>, out: &mut Vec<u8>) {
+    let around = binlog.surroundings();
+    let timestamp = seconds(binlog);
     put_item(kind::QUERY, flag::SUPPRESS_USE, timestamp, out, |out| {
         // It says nothing of the zone and of who runs it.
         query(&around, b"BEGIN").write(out);
@@ -23,21 +23,21 @@ fn put_begin(told: &Told<'_>, out: &mut Vec<u8>) {
 }
 
 /// All that a statement leaves of which nothing is kept but that it was.
-pub(super) fn nothing(told: &Told<'_>) -> Vec<u8> {
+pub(super) fn nothing(binlog: &BinlogContext<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    put_begin(told, &mut out);
-    End::of(told.now_micros() as u64, told.origin()).put(&mut out);
+    put_begin(binlog, &mut out);
+    End::of(binlog.now_micros() as u64, binlog.origin()).put(&mut out);
     out
 }
 
 /// The text of the statement whose rows follow.
-pub(super) fn rows_query(s: &mut Session, told: &Told<'_>) {
-    let text = told.text();
+pub(super) fn rows_query(s: &mut Session, binlog: &BinlogContext<'_>) {
+    let text = binlog.text();
     s.append_events(|out| {
         put_item(
             kind::ROWS_QUERY,
             flag::IGNORABLE,
-            seconds(told),
+            seconds(binlog),
             out,
             |out| {
                 // The length in one byte, of which nobody makes use, as it may be more.
@@ -49,42 +49,42 @@ pub(super) fn rows_query(s: &mut Session, told: &Told<'_>) {
 }
 
 /// All that a statement leaves that is a transaction of its own.
-pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
-    let (around, zone) = (told.surroundings(), told.time_zone());
+pub(super) fn group(binlog: &BinlogContext<'_>, databases: &[&str]) -> Vec<u8> {
+    let (around, zone) = (binlog.surroundings(), binlog.time_zone());
     let mut out = Vec::new();
-    put_item(kind::QUERY, 0, seconds(told), &mut out, |out| {
-        definition(told, &around, &zone, databases).write(out);
+    put_item(kind::QUERY, 0, seconds(binlog), &mut out, |out| {
+        definition(binlog, &around, &zone, databases).write(out);
     });
     let end = End {
         statement: true,
-        asked: told.asked(),
-        ..End::of(told.now_micros() as u64, told.origin())
+        asked: binlog.asked(),
+        ..End::of(binlog.now_micros() as u64, binlog.origin())
     };
     end.put(&mut out);
     out
 }
 
 /// The statement that makes a table whose rows follow.
-pub(super) fn made(s: &mut Session, told: &Told<'_>, database: &str) {
-    let (around, zone) = (told.surroundings(), told.time_zone());
+pub(super) fn made(s: &mut Session, binlog: &BinlogContext<'_>, database: &str) {
+    let (around, zone) = (binlog.surroundings(), binlog.time_zone());
     s.append_events(|out| {
-        put_item(kind::QUERY, 0, seconds(told), out, |out| {
-            definition(told, &around, &zone, &[database]).write(out);
+        put_item(kind::QUERY, 0, seconds(binlog), out, |out| {
+            definition(binlog, &around, &zone, &[database]).write(out);
         });
     });
 }
 
 /// A statement with all that it reads of its session: it is carried out again, and is to come to the same.
 fn definition<'a>(
-    told: &Told<'a>,
+    binlog: &BinlogContext<'a>,
     around: &'a Surroundings<'_>,
     zone: &'a str,
     databases: &'a [&str],
 ) -> Query<'a> {
-    let mut q = query(around, told.text());
-    let micros = told.now_micros().rem_euclid(1_000_000) as u32;
+    let mut q = query(around, binlog.text());
+    let micros = binlog.now_micros().rem_euclid(1_000_000) as u32;
     q.settings.microseconds = (micros != 0).then_some(micros);
-    let (week_format, div_precision, strict_storage) = told.own_settings();
+    let (week_format, div_precision, strict_storage) = binlog.own_settings();
     let own = Own {
         week_format,
         div_precision,
@@ -103,8 +103,8 @@ fn definition<'a>(
     q
 }
 
-fn seconds(told: &Told<'_>) -> u32 {
-    (told.now_micros() / 1_000_000) as u32
+fn seconds(binlog: &BinlogContext<'_>) -> u32 {
+    (binlog.now_micros() / 1_000_000) as u32
 }
 
 fn query<'a>(around: &'a Surroundings<'_>, text: &'a [u8]) -> Query<'a> {

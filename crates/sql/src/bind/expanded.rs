@@ -100,10 +100,10 @@ impl StatementBinder<'_> {
         let own = self.view_tree(def)?;
         let select = mergeable(&own)
             .ok_or_else(|| SqlError::internal("a view that cannot be written through"))?;
-        let lone = named_tables(&select.from).is_some_and(|t| t.len() == 1);
+        let of_one_table = named_tables(&select.from).is_some_and(|t| t.len() == 1);
         let usage = match st.usage {
             Usage::Update => Usage::UpdateOrRead,
-            Usage::Insert { .. } | Usage::Delete if !lone => Usage::Read,
+            Usage::Insert { .. } | Usage::Delete if !of_one_table => Usage::Read,
             usage => usage,
         };
         let cascaded = (st.cascaded || def.check == Some(CheckOption::Cascaded))

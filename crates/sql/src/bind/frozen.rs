@@ -139,13 +139,13 @@ impl Meanings {
         }
         let mut from = std::mem::take(&mut s.from).into_iter().map(joined);
         if let Some(first) = from.next() {
-            s.from = vec![from.fold(first, beside)];
+            s.from = vec![from.fold(first, cross_join)];
         }
     }
 }
 
 /// `a, b` as a join.
-fn beside(left: TableRef, right: TableRef) -> TableRef {
+fn cross_join(left: TableRef, right: TableRef) -> TableRef {
     TableRef::Join(Box::new(Join {
         left,
         right,
@@ -160,7 +160,7 @@ fn joined(t: TableRef) -> TableRef {
         TableRef::List(list) => {
             let mut list = list.into_iter().map(joined);
             match list.next() {
-                Some(first) => list.fold(first, beside),
+                Some(first) => list.fold(first, cross_join),
                 None => TableRef::List(Vec::new()),
             }
         }

@@ -43,7 +43,7 @@ impl StatementBinder<'_> {
             check_row_alias(alias, &i.table, columns.len())?;
         }
         let mut subqueries = Vec::new();
-        let mut beside = Vec::new();
+        let mut source_columns = Vec::new();
         let (source, on_duplicate) = match &i.source {
             ast::InsertSource::Values(rows) => {
                 let implied = i.columns.is_empty();
@@ -57,18 +57,18 @@ impl StatementBinder<'_> {
                 refuse_into(q).and_then(|()| refuse_generated(&table, columns.iter().copied()))?;
                 let mut bound: Option<Vec<Assign>> = None;
                 let mut more = |from: &Names<'_>| {
-                    let names = self.names_beside(&table, slot, &names, from);
+                    let names = self.names_and_source(&table, slot, &names, from);
                     let around = from.clause.replace(Some(Clause::Where));
                     let assigns =
                         self.on_duplicate(i, &names, Some(from), &columns, &mut subqueries);
                     from.clause.set(around);
                     let assigns = bound.insert(assigns?);
-                    let read = read_beside(assigns, &subqueries, from);
+                    let read = source_columns_read(assigns, &subqueries, from);
                     // The values that the query yields are in the session's time zone.
                     for e in assigns.iter_mut().filter_map(|a| a.value.as_mut()) {
                         e.map_columns(&mut |c| c.utc &= from.table(c.slot).is_none());
                     }
-                    beside = read.iter().map(|l| (l.slot, l.ordinal)).collect();
+                    source_columns = read.iter().map(|l| (l.slot, l.ordinal)).collect();
                     let column = |l: &Listed| {
                         let t = from.table(l.slot);
                         t.map(|t| t.column_expr(usize::from(l.ordinal)))
@@ -78,7 +78,7 @@ impl StatementBinder<'_> {
                 let asked = !i.on_duplicate.is_empty();
                 let more: Option<MoreColumns<'_>> = if asked { Some(&mut more) } else { None };
                 let (mut plan, _) = self.query_and_more(q, None, more)?;
-                if plan.types.len() != columns.len() + beside.len() {
+                if plan.types.len() != columns.len() + source_columns.len() {
                     return Err(SqlError::value_count_mismatch(1));
                 }
                 let on_duplicate = match bound {
@@ -109,7 +109,7 @@ impl StatementBinder<'_> {
             ignore: i.ignore,
             columns,
             source,
-            beside,
+            source_columns,
             defaults,
             on_duplicate,
             touch,
@@ -234,7 +234,7 @@ impl StatementBinder<'_> {
     }
 
     /// The names of ON DUPLICATE KEY UPDATE beside a SELECT: the table's columns, and around them the SELECT's.
-    fn names_beside<'n>(
+    fn names_and_source<'n>(
         &self,
         table: &Arc<Table>,
         slot: u16,
@@ -321,7 +321,11 @@ impl StatementBinder<'_> {
 }
 
 /// The columns of a SELECT that ON DUPLICATE KEY UPDATE reads.
-fn read_beside(assigns: &[Assign], subqueries: &[BoundSub], from: &Names<'_>) -> Vec<Listed> {
+fn source_columns_read(
+    assigns: &[Assign],
+    subqueries: &[BoundSub],
+    from: &Names<'_>,
+) -> Vec<Listed> {
     let mut out: Vec<Listed> = Vec::new();
     let mut add = |slot: u16, ordinal: u16| {
         let l = Listed { slot, ordinal };

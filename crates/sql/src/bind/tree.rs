@@ -409,7 +409,7 @@ pub struct Insert<B> {
     /// Where the values come from.
     pub source: InsertRows<B>,
     /// Columns of the SELECT's tables that ON DUPLICATE KEY UPDATE reads, by slot and place: the query yields them behind the values.
-    pub beside: Vec<(u16, u16)>,
+    pub source_columns: Vec<(u16, u16)>,
     /// What each column of the table gets where no value is given.
     pub defaults: Vec<DefaultPlan>,
     /// ON DUPLICATE KEY UPDATE.

@@ -146,7 +146,7 @@ impl Session {
         let (facts, vars, user_vars) = (&self.facts, &self.vars, &self.user_vars);
         let (r, warnings, total) = {
             let mut x = ExecCtx {
-                engine: &mut self.engine,
+                session: &mut self.engine,
                 cx: EvalCtx::new(facts, vars, user_vars, Session::NO_PARAMS, now),
                 security: &self.security,
                 found_rows: false,
@@ -154,7 +154,7 @@ impl Session {
                 named_locks: &self.instance.named_locks,
                 binary_log: self.instance.binary_log.get().map(|l| &**l),
                 replica: &*self.instance,
-                told: None,
+                binlog: None,
             };
             let r = handler::run(ready, position, &mut x, sink).await;
             let (w, n) = x.cx.take_warnings();

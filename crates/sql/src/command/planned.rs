@@ -11,7 +11,7 @@ use crate::access::{Authorized, Ready};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};
 use crate::context::Session;
-use crate::context::change_log::Told;
+use crate::context::change_log::BinlogContext;
 use crate::context::prologue::Rows;
 use crate::exec::{self, ExecCtx, ExecError};
 use crate::infoschema::Names;
@@ -207,7 +207,7 @@ impl Session {
             cx: &planning,
         };
         let mut x = ExecCtx {
-            engine: &mut self.engine,
+            session: &mut self.engine,
             cx: EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now),
             security: &self.security,
             found_rows: false,
@@ -215,7 +215,7 @@ impl Session {
             named_locks: &self.instance.named_locks,
             binary_log: self.instance.binary_log.get().map(|l| &**l),
             replica: &*self.instance,
-            told: None,
+            binlog: None,
         };
         exec::eval_scalar(&ctx, &mut x, expr).await
     }
@@ -256,7 +256,7 @@ impl Session {
             let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
             cx.rows_before = self.rows_before;
             let mut x = ExecCtx {
-                engine: &mut self.engine,
+                session: &mut self.engine,
                 cx,
                 security: &self.security,
                 found_rows: self.client.found_rows,
@@ -264,7 +264,7 @@ impl Session {
                 named_locks: &self.instance.named_locks,
                 binary_log: self.instance.binary_log.get().map(|l| &**l),
                 replica: &*self.instance,
-                told: Told::of(
+                binlog: BinlogContext::of(
                     self.instance.change_log(),
                     (&self.facts, &self.vars),
                     self.statement_text.as_deref().unwrap_or_default(),

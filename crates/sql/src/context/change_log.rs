@@ -8,7 +8,9 @@ use super::Session;
 use super::instance::Instance;
 use types::SqlError;
 
-pub use crate::exec::change_log::{ChangeLog, Compression, Row, RowImage, Surroundings, Told};
+pub use crate::exec::change_log::{
+    BinlogContext, ChangeLog, Compression, Row, RowImage, Surroundings,
+};
 
 impl Instance {
     /// From now on changes are told to `log`. At the start, before there are sessions; the first that comes stays.
@@ -25,9 +27,9 @@ impl Instance {
 
 impl Session {
     /// The session's statement, where its changes are kept.
-    pub(crate) fn told<'t>(&'t self, text: &'t [u8]) -> Option<Told<'t>> {
+    pub(crate) fn binlog_context<'t>(&'t self, text: &'t [u8]) -> Option<BinlogContext<'t>> {
         let now = self.now_micros();
-        Told::of(
+        BinlogContext::of(
             self.instance.change_log(),
             (&self.facts, &self.vars),
             text,
@@ -47,7 +49,7 @@ impl Session {
 
     /// The rows of a statement have all been told, and stay.
     #[inline]
-    pub(crate) fn rows_are_told(&mut self) {
+    pub(crate) fn rows_are_logged(&mut self) {
         if let Some(log) = self.instance.change_log() {
             log.statement_ends(&mut self.engine);
         }
@@ -61,17 +63,17 @@ impl Session {
         databases: &[&str],
         whole: Option<&str>,
     ) -> Option<Vec<u8>> {
-        let told = self.told(text)?;
-        self.group_of(&told, databases, whole)
+        let binlog = self.binlog_context(text)?;
+        self.group_of(&binlog, databases, whole)
     }
 
     fn group_of(
         &self,
-        told: &Told<'_>,
+        binlog: &BinlogContext<'_>,
         databases: &[&str],
         whole: Option<&str>,
     ) -> Option<Vec<u8>> {
-        let group = told.log().statement(told, databases, whole)?;
+        let group = binlog.log().statement(binlog, databases, whole)?;
         self.left_group.store(true, Ordering::Relaxed);
         Some(group)
     }
@@ -84,16 +86,16 @@ impl Session {
     }
 
     /// Gives a statement's group to the change of definitions that is about to take place.
-    pub(crate) fn tell_definition(&mut self, text: &[u8], databases: &[&str], whole: Option<&str>) {
+    pub(crate) fn log_definition(&mut self, text: &[u8], databases: &[&str], whole: Option<&str>) {
         if let Some(group) = self.statement_group(text, databases, whole) {
             self.engine.set_definition_event(group);
         }
     }
 
     /// The same of a text that was made here, and that means what it says under no `sql_mode`: in place of the statement's own.
-    pub(crate) fn tell_plain_definition(&mut self, text: &[u8], database: &str) {
-        let told = self.told(text).map(Told::plainly);
-        if let Some(group) = told.and_then(|t| self.group_of(&t, &[database], None)) {
+    pub(crate) fn log_plain_definition(&mut self, text: &[u8], database: &str) {
+        let binlog = self.binlog_context(text).map(BinlogContext::plainly);
+        if let Some(group) = binlog.and_then(|t| self.group_of(&t, &[database], None)) {
             self.engine.set_definition_event(group);
         }
     }
@@ -103,7 +105,7 @@ impl Session {
     ///
     /// # Errors
     /// What committing fails with.
-    pub(crate) async fn definition_told(
+    pub(crate) async fn definition_logged(
         &mut self,
         done: bool,
         seen: Option<u64>,

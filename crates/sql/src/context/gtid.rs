@@ -154,11 +154,11 @@ pub(crate) struct Left {
     /// Behind the last group that the session has committed itself; none: there was none.
     pub(crate) own: Lsn,
     /// A session of its own has committed another, or was to.
-    pub(crate) told: bool,
+    pub(crate) by_others: bool,
 }
 
 impl Left {
     pub(crate) fn is_nothing(self) -> bool {
-        self.own.is_none() && !self.told
+        self.own.is_none() && !self.by_others
     }
 }

@@ -16,7 +16,7 @@ use types::gtid::{Gtid, GtidSet, Origin};
 use types::{Level, SqlError, Warning};
 
 use super::Session;
-use super::change_log::Told;
+use super::change_log::BinlogContext;
 use super::gtid::{Admitted, Gtids, Left, NamedPart, NextGtid, Tracker};
 use crate::binary_log::{BinaryLog, LogChange};
 use crate::exec::unless_killed;
@@ -39,7 +39,7 @@ impl Session {
     pub(crate) fn take_left(&mut self) -> Left {
         Left {
             own: self.engine.take_group_end(),
-            told: self.left_group.swap(false, Ordering::Relaxed),
+            by_others: self.left_group.swap(false, Ordering::Relaxed),
         }
     }
 
@@ -330,7 +330,7 @@ impl Session {
     async fn keep_name(&mut self, gtid: Gtid) -> Result<(), SqlError> {
         let around = (&self.facts, &self.vars);
         let now = self.now_micros();
-        let Some(told) = Told::of(self.instance.change_log(), around, b"", now) else {
+        let Some(binlog) = BinlogContext::of(self.instance.change_log(), around, b"", now) else {
             // As in MySQL: it was done, and is in no file.
             let Some(log) = self.instance.binary_log.get().cloned() else {
                 return Ok(());
@@ -342,7 +342,7 @@ impl Session {
         };
         let chained = self.engine.in_transaction();
         let read_only = self.engine.is_read_only();
-        told.log().nothing(&mut self.engine, &told);
+        binlog.log().nothing(&mut self.engine, &binlog);
         // As in MySQL, a name without a change may be taken where nothing may be changed: a replica leaves a transaction out that way.
         let rank = self.engine.set_rank(Rank::Server);
         let done = self.engine.commit().await;

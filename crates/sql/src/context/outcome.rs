@@ -107,7 +107,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
         // A change of definitions is committed by a session of its own.
-        let lsn = match left.told {
+        let lsn = match left.by_others {
             true => left.own.max(self.instance.engine.groups_committed()),
             false => left.own,
         };

@@ -88,7 +88,7 @@ impl Session {
 
     /// Commits a statement that is its own transaction.
     async fn commit_rows(&mut self) -> Result<(), SqlError> {
-        self.rows_are_told();
+        self.rows_are_logged();
         self.commit_open().await
     }
 
@@ -104,7 +104,7 @@ impl Session {
                 }
             },
             Ok(v) => {
-                self.rows_are_told();
+                self.rows_are_logged();
                 Ok(v)
             }
             Err(e) => {

@@ -31,7 +31,7 @@ pub trait ChangeLog: Send + Sync {
     fn row(
         &self,
         s: &mut engine::Session,
-        told: &Told<'_>,
+        binlog: &BinlogContext<'_>,
         table: &Arc<Table>,
         before: Option<Row<'_>>,
         after: Option<Row<'_>>,
@@ -41,21 +41,21 @@ pub trait ChangeLog: Send + Sync {
     fn statement_ends(&self, s: &mut engine::Session);
 
     /// A transaction of another server is about to be committed that has changed nothing here: that it was done is kept.
-    fn nothing(&self, s: &mut engine::Session, told: &Told<'_>);
+    fn nothing(&self, s: &mut engine::Session, binlog: &BinlogContext<'_>);
 
     /// A transaction that was prepared comes from where the session's does.
-    fn comes_from(&self, s: &mut engine::Session, told: &Told<'_>);
+    fn comes_from(&self, s: &mut engine::Session, binlog: &BinlogContext<'_>);
 
     /// A table is made with its rows, as one transaction: this is the statement that makes it, without them. Rows of it are told next, if there are any.
     /// It means what it says whatever `sql_mode` is.
-    fn made(&self, s: &mut engine::Session, told: &Told<'_>, database: &str);
+    fn made(&self, s: &mut engine::Session, binlog: &BinlogContext<'_>, database: &str);
 
     /// What a statement leaves that is a transaction of its own: all of its group, for
     /// [`set_definition_event`](engine::Session::set_definition_event). `databases` are those that it changes, `whole` the one that it makes, alters or
     /// drops. `None`: what is done there is not kept.
     fn statement(
         &self,
-        told: &Told<'_>,
+        binlog: &BinlogContext<'_>,
         databases: &[&str],
         whole: Option<&str>,
     ) -> Option<Vec<u8>>;
@@ -104,7 +104,7 @@ pub struct Compression {
 
 /// A statement, as the change log is told of it.
 #[derive(Clone, Copy)]
-pub struct Told<'a> {
+pub struct BinlogContext<'a> {
     log: &'a dyn ChangeLog,
     facts: &'a SessionFacts,
     vars: &'a SessionVars,
@@ -134,7 +134,7 @@ pub struct Surroundings<'a> {
     pub collations: (u16, u16, u16),
 }
 
-impl<'a> Told<'a> {
+impl<'a> BinlogContext<'a> {
     /// A statement, where its changes are kept. `now_micros` is its time.
     #[inline]
     pub(crate) fn of(
@@ -142,9 +142,9 @@ impl<'a> Told<'a> {
         (facts, vars): (&'a SessionFacts, &'a SessionVars),
         text: &'a [u8],
         now_micros: i64,
-    ) -> Option<Told<'a>> {
+    ) -> Option<BinlogContext<'a>> {
         let log = log?;
-        vars.hot().log_bin.then_some(Told {
+        vars.hot().log_bin.then_some(BinlogContext {
             log,
             facts,
             vars,
@@ -155,8 +155,8 @@ impl<'a> Told<'a> {
     }
 
     /// The same, whose text was made here and means what it says under no `sql_mode`.
-    pub(crate) fn plainly(self) -> Told<'a> {
-        Told {
+    pub(crate) fn plainly(self) -> BinlogContext<'a> {
+        BinlogContext {
             plain: true,
             ..self
         }

@@ -130,7 +130,7 @@ pub(crate) async fn point_get(
     let mode = keys::read_mode(p.lock);
     let rows = match fit {
         Fit::Exact => {
-            ctx.engine
+            ctx.session
                 .get(&p.table, &key, mode, |row| match row {
                     Some(row) => write(p, cx, row, sink),
                     None => Ok(0),
@@ -161,13 +161,13 @@ async fn scan_instead(
         backward: false,
         mode: keys::read_mode(p.lock),
     };
-    let mut scan = ctx.engine.scan(&p.table, spec);
+    let mut scan = ctx.session.scan(&p.table, spec);
     let mut batch = RowBatch::new();
     let mut rows = 0;
     loop {
         batch.clear();
         let more = ctx
-            .engine
+            .session
             .next_batch(&mut scan, &mut batch, 64, &mut |row| {
                 let row = Candidate {
                     slot: p.slot,

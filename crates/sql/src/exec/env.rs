@@ -3,7 +3,7 @@
 use engine::Session;
 use types::SqlError;
 
-use super::change_log::Told;
+use super::change_log::BinlogContext;
 use super::named_locks::NamedLocks;
 use super::waiting::HasApplier;
 use super::{memo, spool, waiting};
@@ -14,7 +14,7 @@ use sql_expr::{EvalCtx, EvalError};
 /// What a statement runs with.
 pub struct ExecCtx<'a> {
     /// The engine's session; a statement has begun on it.
-    pub engine: &'a mut Session,
+    pub session: &'a mut Session,
     /// Parameters, variables, time, warnings.
     pub cx: EvalCtx<'a>,
     /// What the session may see: virtual tables leave out the rest.
@@ -30,7 +30,7 @@ pub struct ExecCtx<'a> {
     /// Knows what makes the server a replica, where something does.
     pub replica: &'a dyn HasApplier,
     /// Who is told of changes.
-    pub told: Option<Told<'a>>,
+    pub binlog: Option<BinlogContext<'a>>,
 }
 
 /// What the parts of the executor pass around.
@@ -42,7 +42,7 @@ pub(crate) struct Env<'e> {
     pub named_locks: &'e NamedLocks,
     pub binary_log: Option<&'e dyn BinaryLog>,
     pub replica: &'e dyn HasApplier,
-    pub told: Option<Told<'e>>,
+    pub binlog: Option<BinlogContext<'e>>,
     pub spools: spool::Spools,
     pub memos: memo::Memos,
     /// What is counted, for EXPLAIN ANALYZE.
@@ -57,14 +57,14 @@ impl<'e> Env<'e> {
     /// Of a statement that begins.
     pub fn of(ctx: &'e mut ExecCtx<'_>) -> Env<'e> {
         Env {
-            session: &mut *ctx.engine,
+            session: &mut *ctx.session,
             cx: &ctx.cx,
             security: ctx.security,
             connection_id: ctx.connection_id,
             named_locks: ctx.named_locks,
             binary_log: ctx.binary_log,
             replica: ctx.replica,
-            told: ctx.told,
+            binlog: ctx.binlog,
             spools: spool::Spools::default(),
             memos: memo::Memos::default(),
             tally: None,

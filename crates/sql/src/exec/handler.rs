@@ -110,7 +110,7 @@ pub(crate) async fn run(
     sink: &mut dyn ResultSink,
 ) -> Result<Done, ExecError> {
     let plan: &HandlerPlan = &plan;
-    hold(&[plan.used()], &[], ctx.engine).await?;
+    hold(&[plan.used()], &[], ctx.session).await?;
     let mut env = Env::of(ctx);
     let most = match &plan.limit {
         Some(l) => limits(Some(l), env.cx)?,

@@ -361,7 +361,7 @@ pub(crate) enum Role {
     /// What was found in it is changed as it was found.
     Target,
     /// What was found in it tells what becomes of the targets.
-    Beside,
+    Read,
 }
 
 impl Role {
@@ -370,7 +370,7 @@ impl Role {
         match is_target {
             _ if can_look_again(block) => Role::Alone,
             true => Role::Target,
-            false => Role::Beside,
+            false => Role::Read,
         }
     }
 }
@@ -388,8 +388,8 @@ pub(crate) fn change_mode(role: Role) -> ReadMode {
     match role {
         Role::Alone => ReadMode::Gathered,
         Role::Target => lock(true),
-        Role::Beside if base::mutant!("rows-beside-not-locked") => ReadMode::Consistent,
-        Role::Beside => lock(false),
+        Role::Read if base::mutant!("read-rows-not-locked") => ReadMode::Consistent,
+        Role::Read => lock(false),
     }
 }
 

@@ -79,7 +79,7 @@ pub async fn run(
     ctx: &mut ExecCtx<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, ExecError> {
-    hold(&plan.tables, &plan.views, ctx.engine).await?;
+    hold(&plan.tables, &plan.views, ctx.session).await?;
     match &plan.body {
         PlanBody::PointGet(p) => return Ok(direct::point_get(p, &plan, ctx, sink).await?),
         PlanBody::Insert(i) => writes(&mut ctx.cx, i.ignore),
@@ -227,7 +227,7 @@ pub async fn eval_scalar(
     let plan = plan_ctx.security.authorize(Arc::new(plan))?;
     let ready = plan_ctx.security.ready(&plan);
     let plan = ready.ok_or_else(|| SqlError::internal("a plan of another session"))?;
-    hold(&plan.tables, &plan.views, ctx.engine).await?;
+    hold(&plan.tables, &plan.views, ctx.session).await?;
     let PlanBody::Do(b) = &plan.body else {
         return Err(SqlError::internal("an expression is expected").into());
     };

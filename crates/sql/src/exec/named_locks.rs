@@ -21,7 +21,7 @@ struct Holder {
 /// What a named lock takes beside its name.
 pub(super) const LOCK: usize = 160;
 
-/// What has become of a wish for a lock.
+/// What has become of a request for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Taken {
     Yes,

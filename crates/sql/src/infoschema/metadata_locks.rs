@@ -22,7 +22,7 @@ enum Object<'o> {
     Name(&'o str),
 }
 
-/// A lock, or the wish for one.
+/// A lock, or the request for one.
 struct Lock<'o> {
     object: Object<'o>,
     /// Tells it from others of its type.
@@ -89,7 +89,7 @@ struct Known<'v> {
 }
 
 impl Known<'_> {
-    /// A lock, or the wish for one, of a table.
+    /// A lock, or the request for one, of a table.
     fn table(&mut self, number: u64, kind: TableLockKind, granted: bool, thread: Option<u64>) {
         let table = self.tables.get(&number);
         let table = table.map(|t| (&t.def.schema, &t.def.name));

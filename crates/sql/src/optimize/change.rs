@@ -19,14 +19,14 @@ impl Optimizer<'_> {
             && scan_untouched(&block, &u.targets[0])
             && stays_put(&u.relations);
         let alone = u.targets.len() == 1 && u.relations.is_none() && u.checks.is_empty();
-        let lone = alone && is_lone(&block, &u.targets[0]);
+        let single_row = alone && is_single_row(&block, &u.targets[0]);
         Ok(UpdatePlan {
             block,
             targets: u.targets,
             ignore: u.ignore,
             relations: u.relations,
             streaming,
-            lone,
+            single_row,
             checks: self.subqueries(u.checks)?,
         })
     }
@@ -73,8 +73,8 @@ fn can_stream(block: &Block) -> bool {
     block.steps.len() == 1 && block.steps[0].late.is_empty() && block.steps[0].buffer.is_none()
 }
 
-/// See [`UpdatePlan::lone`].
-fn is_lone(block: &Block, target: &UpdateTarget) -> bool {
+/// See [`UpdatePlan::single_row`].
+fn is_single_row(block: &Block, target: &UpdateTarget) -> bool {
     let [table] = &block.tables[..] else {
         return false;
     };

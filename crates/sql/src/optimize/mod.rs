@@ -100,7 +100,7 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
     let decided = match &body {
         PlanBody::PointGet(_) => false,
         PlanBody::Insert(i) => matches!(i.source, InsertRows::Query(_)),
-        PlanBody::Update(u) => !u.lone,
+        PlanBody::Update(u) => !u.single_row,
         _ => true,
     };
     let versions = facts.tables.iter().map(|t| t.table.stats_version());
@@ -248,7 +248,7 @@ impl Optimizer<'_> {
             replace: i.replace,
             ignore: i.ignore,
             columns: i.columns,
-            beside: i.beside,
+            source_columns: i.source_columns,
             defaults: i.defaults,
             on_duplicate: i.on_duplicate,
             touch: i.touch,

@@ -347,7 +347,7 @@ pub struct UpdatePlan {
     /// The rows can be changed while they are scanned: one table, no sort, and no key of the scan changes.
     pub streaming: bool,
     /// One row by its key and nothing beside it, of which no index has a column that changes, and no foreign key.
-    pub lone: bool,
+    pub single_row: bool,
     /// The foreign keys that it meets.
     pub relations: Option<Arc<Relations>>,
     /// Subqueries of CHECK OPTION, by the index their conditions use.

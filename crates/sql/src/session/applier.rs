@@ -13,7 +13,7 @@ use types::{Charset, CollationId, Isolation, SqlError};
 use super::Session;
 use crate::access::{AccountId, Authorized};
 use crate::bind::row_rules::{self, RowRules};
-use crate::context::change_log::Told;
+use crate::context::change_log::BinlogContext;
 use crate::context::parse_error;
 use crate::context::prologue::Rows;
 use crate::context::{Instance, OwnThread, SYSTEM_USER};
@@ -132,8 +132,8 @@ impl Session {
         if named && self.engine.events_len() == 0 {
             let around = (&self.facts, &self.vars);
             let now = self.now_micros();
-            if let Some(told) = Told::of(self.instance.change_log(), around, b"", now) {
-                told.log().nothing(&mut self.engine, &told);
+            if let Some(binlog) = BinlogContext::of(self.instance.change_log(), around, b"", now) {
+                binlog.log().nothing(&mut self.engine, &binlog);
             }
         }
         self.engine.commit_in_memory().await
@@ -279,12 +279,12 @@ impl Session {
         // Nothing keeps it from being committed then.
         prepared.begin_writing().await?;
         let around = (&self.facts, &self.vars);
-        let told = Told::of(self.instance.change_log(), around, b"", self.now_micros());
-        if let Some(told) = told {
+        let binlog = BinlogContext::of(self.instance.change_log(), around, b"", self.now_micros());
+        if let Some(binlog) = binlog {
             match prepared.leaves_events() {
-                true => told.log().comes_from(&mut prepared, &told),
-                false if told.origin().is_some_and(|o| o.gtid.is_some()) => {
-                    told.log().nothing(&mut prepared, &told);
+                true => binlog.log().comes_from(&mut prepared, &binlog),
+                false if binlog.origin().is_some_and(|o| o.gtid.is_some()) => {
+                    binlog.log().nothing(&mut prepared, &binlog);
                 }
                 false => {}
             }
@@ -461,8 +461,8 @@ impl Session {
         let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, no_params, now);
         writes(&mut cx, false);
         let around = (&self.facts, &self.vars);
-        let told = Told::of(self.instance.change_log(), around, b"", now);
-        let mut applying = Applying::new(target, &mut self.engine, &cx, &self.security, told);
+        let binlog = BinlogContext::of(self.instance.change_log(), around, b"", now);
+        let mut applying = Applying::new(target, &mut self.engine, &cx, &self.security, binlog);
         applying.apply(changes).await?;
         cx.fault()?;
         Ok(())

@@ -14,7 +14,7 @@ use types::{SqlError, Value};
 use super::Command;
 use super::{Com, Session};
 use crate::access::Ready;
-use crate::context::change_log::Told;
+use crate::context::change_log::BinlogContext;
 use crate::context::prologue::Rows;
 use crate::exec;
 use crate::plan::{Plan, PlanBody, PointGet, UpdatePlan};
@@ -102,7 +102,7 @@ impl Session {
         let plan = self.security.ready(&plan)?;
         let simple = match &plan.body {
             PlanBody::PointGet(_) => true,
-            PlanBody::Update(u) => u.lone,
+            PlanBody::Update(u) => u.single_row,
             _ => false,
         };
         if !simple || p.may_run_long() || self.gate.is_shut() || params.len() < plan.params as usize
@@ -190,13 +190,13 @@ impl Session {
             let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
             exec::writes(&mut cx, update.ignore);
             let found_rows = self.client.found_rows;
-            let told = Told::of(
+            let binlog = BinlogContext::of(
                 self.instance.change_log(),
                 (&self.facts, &self.vars),
                 self.statement_text.as_deref().unwrap_or_default(),
                 now,
             );
-            changed = exec::update_now(update, &mut self.engine, &cx, told, found_rows)
+            changed = exec::update_now(update, &mut self.engine, &cx, binlog, found_rows)
                 .map(|done| (done, cx.take_warnings(), cx.last_insert_id_set()));
         }
         let Some((mut done, (warnings, total), last_id)) = changed else {
@@ -205,7 +205,7 @@ impl Session {
             }
             return None;
         };
-        self.rows_are_told();
+        self.rows_are_logged();
         self.count_at_once(com);
         self.keep_warnings(warnings, total);
         done.generated_id = last_id;

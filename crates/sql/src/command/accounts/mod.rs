@@ -5,6 +5,7 @@
 //! `mysql.*`.
 
 mod actor;
+mod binlog_text;
 mod errors;
 mod grants;
 mod passwords;
@@ -14,7 +15,6 @@ mod roles;
 mod show;
 #[cfg(test)]
 mod tests;
-mod told;
 mod users;
 
 use std::sync::Arc;
@@ -30,9 +30,9 @@ use crate::access::{AccountId, AccountState, Granted};
 use crate::context::Session;
 use crate::describe::rowset::RowSet;
 use crate::sink::{Done, ResultSink};
+use binlog_text::Secret;
 use sql_expr::vars::VarInput;
 use sql_parser::ast::{Account, SetItem, Statement, UserSpec};
-use told::Secret;
 
 impl Session {
     fn actor(&self) -> Actor {
@@ -130,7 +130,7 @@ impl Session {
         let (Statement::CreateUser(c) | Statement::AlterUser(c)) = s else {
             return None;
         };
-        if !c.users.iter().any(told::is_secret) {
+        if !c.users.iter().any(binlog_text::is_secret) {
             return None;
         }
         let named = |u: &UserSpec| Some((self.account_id(&u.account).ok()?, u.retain));
@@ -143,7 +143,7 @@ impl Session {
             _ => Secret::Alter {
                 if_exists: c.if_clause,
                 users,
-                more: told::says_more(c),
+                more: binlog_text::says_more(c),
             },
         })
     }
@@ -189,7 +189,7 @@ impl Session {
     async fn begin_account_change(&mut self) -> Result<(), SqlError> {
         self.check_no_tables_locked()?;
         self.implicit_commit().await?;
-        if self.told(&[]).is_some() {
+        if self.binlog_context(&[]).is_some() {
             self.engine.wait_intake().await?;
         }
         self.engine.begin_writing().await?;

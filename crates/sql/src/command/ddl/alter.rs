@@ -144,8 +144,8 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
             if let (Some(to), None) = (&renamed, apart) {
                 made.def.rename(&to.schema, &to.name);
             }
-            let told = way.algorithm == "COPY" || !is_in_place(&t.def, &made);
-            let Some(done) = rewrite(s, &t, &made, way.lock, told).await? else {
+            let counted = way.algorithm == "COPY" || !is_in_place(&t.def, &made);
+            let Some(done) = rewrite(s, &t, &made, way.lock, counted).await? else {
                 continue;
             };
             if let Some(to) = apart {
@@ -196,7 +196,7 @@ fn refuse(a: &AlterAction) -> Result<(), SqlError> {
 fn refuse_unsafe(s: &Session, made: &AlteredTable) -> Result<(), SqlError> {
     let columns = made.def.columns.iter().zip(&made.origins);
     let mut new = columns.filter(|(_, o)| **o == Origin::New);
-    match s.told(&[]).is_some() && new.any(|(c, _)| default::differs_again(&c.default)) {
+    match s.binlog_context(&[]).is_some() && new.any(|(c, _)| default::differs_again(&c.default)) {
         true => Err(SqlError::fixed(codes::ER_BINLOG_UNSAFE_SYSTEM_FUNCTION)),
         false => Ok(()),
     }
@@ -381,16 +381,16 @@ fn is_in_place(old: &TableDef, made: &AlteredTable) -> bool {
         && (primary(&made.def) || !primary(old))
 }
 
-/// Rebuilds the table as `made` says; `None` where it has changed meanwhile. `told`: the rows count as copied.
+/// Rebuilds the table as `made` says; `None` where it has changed meanwhile. `counted`: the rows count as copied.
 async fn rewrite(
     s: &mut Session,
     t: &Arc<Table>,
     made: &AlteredTable,
     lock: &str,
-    told: bool,
+    counted: bool,
 ) -> Result<Option<Done>, SqlError> {
     let rows = rebuild::run(s, t, made, lock).await?;
-    let rows = rows.map(|rows| if told { rows } else { 0 });
+    let rows = rows.map(|rows| if counted { rows } else { 0 });
     let warnings = s.diagnostics.total();
     Ok(rows.map(|rows| Done {
         info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}").into(),

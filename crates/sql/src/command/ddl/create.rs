@@ -14,6 +14,7 @@ use crate::sink::{ColumnMeta, Done, ResultSink};
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{self, CreateTable};
 
+use super::binlog_text;
 use super::checks;
 use super::columns::DefCtx;
 use super::identifier::check_identifier;
@@ -21,7 +22,6 @@ use super::invisible_key;
 use super::keys;
 use super::table;
 use super::temporary;
-use super::told;
 
 /// CREATE TABLE.
 pub async fn run(
@@ -56,7 +56,7 @@ pub async fn run(
         let columns = def.columns.len();
         let def = with_key(s, def)?;
         if def.columns.len() > columns && !stmt.temporary {
-            told::tell_with_key(s, &def, stmt.if_not_exists);
+            binlog_text::log_with_key(s, &def, stmt.if_not_exists);
         }
         return make(s, def, stmt).await;
     };
@@ -99,7 +99,7 @@ fn may_start_transaction(s: &Session, stmt: &CreateTable) -> Result<(), SqlError
 
 /// Foreign keys of a table that is made with its rows: where a binary log is to have it, as MySQL has it.
 fn may_refer(s: &Session, def: &TableDef, as_mysql: bool) -> Result<(), SqlError> {
-    match def.foreign_keys.is_empty() || !as_mysql || s.told(&[]).is_none() {
+    match def.foreign_keys.is_empty() || !as_mysql || s.binlog_context(&[]).is_none() {
         true => Ok(()),
         false => Err(SqlError::fixed(
             codes::ER_FOREIGN_KEY_WITH_ATOMIC_CREATE_SELECT,
@@ -126,7 +126,7 @@ async fn make(s: &mut Session, def: TableDef, stmt: &CreateTable) -> Result<Done
         false if s.makes_with_rows => {
             may_refer(s, &def, starts_transaction(stmt))?;
             let begun = s.engine.begin_table(def.clone(), &name).await;
-            begun.inspect(|()| told::tell_making(s, &def))
+            begun.inspect(|()| binlog_text::log_making(s, &def))
         }
         false => s.engine.create_table(def).await,
     };
@@ -220,7 +220,7 @@ async fn from_query(
         false => {
             may_refer(s, &def, true)?;
             let begun = s.engine.begin_table(def.clone(), UNFINISHED).await;
-            begun.inspect(|()| told::tell_making(s, &def))
+            begun.inspect(|()| binlog_text::log_making(s, &def))
         }
     };
     if let Err(e) = begun {

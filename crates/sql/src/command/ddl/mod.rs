@@ -7,6 +7,7 @@ mod alter;
 mod altered;
 mod altered_columns;
 mod altered_table;
+mod binlog_text;
 mod checks;
 mod columns;
 mod create;
@@ -28,7 +29,6 @@ mod row_format;
 mod table;
 mod tablespace;
 mod temporary;
-mod told;
 mod view;
 
 pub(super) use alter::rebuild_as_is;
@@ -79,20 +79,24 @@ async fn run_at_once(
     let done = loop {
         // Everybody's version: the session's own temporary tables are nothing that others change.
         let version = s.instance.engine().catalog_version();
-        let seen = told::may_do_nothing(statement).then_some(version);
-        if let Some(told) = told::told_as(s, statement)? {
-            let databases: Vec<&str> = told.databases.iter().map(String::as_str).collect();
-            match (told.plain, &databases[..]) {
-                (true, [database]) => s.tell_plain_definition(&told.text, database),
-                _ => s.tell_definition(&told.text, &databases, told::whole_database(statement)),
+        let seen = binlog_text::may_do_nothing(statement).then_some(version);
+        if let Some(text) = binlog_text::logged_text(s, statement)? {
+            let databases: Vec<&str> = text.databases.iter().map(String::as_str).collect();
+            match (text.plain, &databases[..]) {
+                (true, [database]) => s.log_plain_definition(&text.text, database),
+                _ => s.log_definition(
+                    &text.text,
+                    &databases,
+                    binlog_text::whole_database(statement),
+                ),
             }
         }
-        let by_others = told::goes_by_others(statement);
+        let by_others = binlog_text::goes_by_others(statement);
         s.engine.set_definition_seen(by_others.then_some(version));
         let done = carry_out(s, statement, sink).await;
         s.engine.set_definition_seen(None);
-        let told = s.definition_told(done.is_ok(), seen).await;
-        match (done, told) {
+        let logged = s.definition_logged(done.is_ok(), seen).await;
+        match (done, logged) {
             (Ok(done), Ok(true)) => break done,
             (Ok(_), Err(e)) => return Err(e),
             (Err(e), _) if !by_others || e.code != codes::ER_TABLE_DEF_CHANGED => return Err(e),

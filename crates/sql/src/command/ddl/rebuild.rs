@@ -43,7 +43,7 @@ struct Maker<'a, 's> {
     cx: &'a EvalCtx<'s>,
 }
 
-/// Rebuilds the table, beside writers where that can be and `lock`, of the statement's LOCK clause, does not ask otherwise; gives the number of its rows, `None` where another statement has changed its definition meanwhile.
+/// Rebuilds the table, concurrent writers where that can be and `lock`, of the statement's LOCK clause, does not ask otherwise; gives the number of its rows, `None` where another statement has changed its definition meanwhile.
 ///
 /// # Errors
 /// Those of conversions and of the engine; 1846 where the clause asks for what cannot be.
@@ -68,7 +68,7 @@ pub(super) async fn run(
                 ),
             ));
         }
-        let beside = can && lock != "EXCLUSIVE";
+        let concurrent = can && lock != "EXCLUSIVE";
         let same = maker.is_same();
         let mut reshape = |row: RowRef<'_>| maker.row(row);
         let rewrite = match same {
@@ -78,7 +78,7 @@ pub(super) async fn run(
         let def = altered.def.clone();
         let r = s
             .engine
-            .rebuild_renaming(old, def, rewrite, (same_key, beside), &altered.renamed)
+            .rebuild_renaming(old, def, rewrite, (same_key, concurrent), &altered.renamed)
             .await;
         let (w, total) = cx.take_warnings();
         (r, w, total)

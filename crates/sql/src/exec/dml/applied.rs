@@ -9,7 +9,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use engine::{IndexKind, Inserted, KeyBound, ReadMode, RowBatch, RowRef, ScanSpec, Table, Wish};
+use engine::{
+    IndexKind, Inserted, KeyBound, ReadMode, RowBatch, RowRef, RowRequest, ScanSpec, Table,
+};
 use types::convert::{ConvertMode, to_text};
 use types::error::codes;
 use types::keyenc::encode_key;
@@ -21,7 +23,7 @@ use super::table_writer::{Change, TableWriter};
 use super::values::{convert_mode, default_value, same_value};
 use crate::access::SecurityContext;
 use crate::bind::row_rules::RowRules;
-use crate::exec::change_log::Told;
+use crate::exec::change_log::BinlogContext;
 use crate::exec::row::Built;
 use crate::plan::{DefaultPlan, DeletePlan, InsertPlan, UpdatePlan};
 use sql_expr::{EvalCtx, NoRow};
@@ -81,7 +83,7 @@ pub(crate) struct Applying<'p> {
     session: &'p mut engine::Session,
     cx: &'p EvalCtx<'p>,
     security: &'p SecurityContext,
-    told: Option<Told<'p>>,
+    binlog: Option<BinlogContext<'p>>,
     mode: ConvertMode,
 }
 
@@ -91,14 +93,14 @@ impl<'p> Applying<'p> {
         session: &'p mut engine::Session,
         cx: &'p EvalCtx<'p>,
         security: &'p SecurityContext,
-        told: Option<Told<'p>>,
+        binlog: Option<BinlogContext<'p>>,
     ) -> Applying<'p> {
         Applying {
             target,
             session,
             cx,
             security,
-            told,
+            binlog,
             mode: convert_mode(cx, false),
         }
     }
@@ -147,7 +149,7 @@ impl<'p> Applying<'p> {
 
     async fn insert(&mut self, image: &Image) -> Result<(), SqlError> {
         let row = self.complete(image)?;
-        let writer = TableWriter::new(self.table(), false, self.told)
+        let writer = TableWriter::new(self.table(), false, self.binlog)
             .under(self.target.rules)
             .related(Related::of(
                 &self.target.insert.relations,
@@ -234,7 +236,7 @@ impl<'p> Applying<'p> {
             return Err(SqlError::internal("an UPDATE that changes nothing"));
         };
         let table = self.table();
-        let writer = TableWriter::new(table, false, self.told)
+        let writer = TableWriter::new(table, false, self.binlog)
             .under(self.target.rules)
             .related(Related::of(&update.relations, 0, self.cx, self.security))
             .assigning(&target.assigns, &[]);
@@ -259,12 +261,12 @@ impl<'p> Applying<'p> {
     async fn delete_at(&mut self, key: &[u8], before: Option<&Image>) -> Result<bool, SqlError> {
         let table = self.table();
         let relations = &self.target.delete.relations;
-        TableWriter::new(table, false, self.told)
+        TableWriter::new(table, false, self.binlog)
             .related(Related::of(relations, 0, self.cx, self.security))
             .delete_row(self.session, key, self.cx, |old| {
                 Ok(match before.is_none_or(|b| is_row(table, b, old)) {
-                    true => Wish::Changes(()),
-                    false => Wish::Passed,
+                    true => RowRequest::Change(()),
+                    false => RowRequest::Skip,
                 })
             })
             .await

@@ -96,8 +96,8 @@ async fn change_again(
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let defaults = |c| default_of(t, c);
-    let beside = plan.beside(t, checks, env.cx, (env.security, env.told));
-    let edit = plan.edit_beside(t, &defaults, beside, env.cx)?;
+    let around = plan.edit_context(t, checks, env.cx, (env.security, env.binlog));
+    let edit = plan.edit_in(t, &defaults, around, env.cx)?;
     let rest = OnlySubs {
         subs,
         outer: &NoRow,
@@ -124,8 +124,8 @@ async fn change_as_found(
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let defaults = |c| default_of(t, c);
-    let beside = plan.beside(t, checks, cx, (env.security, env.told));
-    let edit = plan.edit_beside(t, &defaults, beside, cx)?;
+    let around = plan.edit_context(t, checks, cx, (env.security, env.binlog));
+    let edit = plan.edit_in(t, &defaults, around, cx)?;
     let table = edit.writer.table();
     let rest = OnlySubs {
         subs,

@@ -1,6 +1,6 @@
 //! DELETE. By full clustered key, while scanning, or (several tables, a sort, subqueries per row) with the keys collected first.
 
-use engine::Wish;
+use engine::RowRequest;
 use types::SqlError;
 
 use super::table_writer::TableWriter;
@@ -19,10 +19,10 @@ use crate::sink::Done;
 use sql_expr::NoRow;
 
 /// What becomes of a row, by whether it meets the conditions.
-fn meant(wanted: bool) -> Wish<()> {
+fn meant(wanted: bool) -> RowRequest<()> {
     match wanted {
-        true => Wish::Changes(()),
-        false => Wish::Passed,
+        true => RowRequest::Change(()),
+        false => RowRequest::Skip,
     }
 }
 
@@ -73,7 +73,7 @@ async fn by_key(
     }
     let slot = block.tables[0].slot;
     let related = Related::of(&plan.relations, 0, cx, env.security);
-    let gone = TableWriter::new(table, plan.ignore, env.told)
+    let gone = TableWriter::new(table, plan.ignore, env.binlog)
         .related(related)
         .delete_row(env.session, &key, cx, |row| {
             let row = Candidate { slot, row, rest };
@@ -101,7 +101,7 @@ async fn while_scanning(
     };
     let take = limits(block.limit.as_ref(), cx)?.take;
     let related = Related::of(&plan.relations, 0, cx, env.security);
-    let writer = TableWriter::new(stored(block, 0)?, plan.ignore, env.told).related(related);
+    let writer = TableWriter::new(stored(block, 0)?, plan.ignore, env.binlog).related(related);
     let mut scan = TargetScan::open(block, cx, rest, false)?;
     while scan
         .next(take.saturating_sub(tally.affected()), rest, env)
@@ -168,7 +168,7 @@ async fn collected(
     };
     for (target, (&t, keys)) in plan.targets.iter().zip(&found).enumerate() {
         let related = Related::of(&plan.relations, target, cx, env.security);
-        let writer = TableWriter::new(stored(block, t)?, plan.ignore, env.told).related(related);
+        let writer = TableWriter::new(stored(block, t)?, plan.ignore, env.binlog).related(related);
         let slot = block.tables[usize::from(t)].slot;
         for n in in_order(keys, order.as_deref()) {
             if tally.affected() >= take {

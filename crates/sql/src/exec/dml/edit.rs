@@ -12,7 +12,7 @@ use super::target_scan::stored;
 use super::values::{convert, convert_mode, default_value};
 use crate::access::SecurityContext;
 use crate::exec::Env;
-use crate::exec::change_log::Told;
+use crate::exec::change_log::BinlogContext;
 use crate::exec::join::passes;
 use crate::exec::row::{Built, Candidate};
 use crate::exec::sub::SubValues;
@@ -112,61 +112,65 @@ impl Edit<'_> {
     }
 }
 
-/// What assignments meet beside the row.
+/// What assignments go by, and who is told of them.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Beside<'p> {
+pub(super) struct EditContext<'p> {
     /// The foreign keys.
     pub related: Option<Related<'p>>,
     /// The values of the subqueries of CHECK OPTION.
     pub checks: Option<&'p SubValues>,
     /// Who is told of the changes.
-    pub told: Option<Told<'p>>,
+    pub binlog: Option<BinlogContext<'p>>,
 }
 
 impl UpdatePlan {
-    /// The assignments to a target, which meet no foreign key and ask nothing. `told` is told of the changes.
+    /// The assignments to a target, which meet no foreign key and ask nothing. `binlog` is told of the changes.
     pub(super) fn edit<'p>(
         &'p self,
         target: &'p UpdateTarget,
         defaults: &'p (dyn Fn(u16) -> Option<&'p DefaultPlan> + Sync),
-        told: Option<Told<'p>>,
+        binlog: Option<BinlogContext<'p>>,
         cx: &EvalCtx<'_>,
     ) -> Result<Edit<'p>, SqlError> {
-        let beside = Beside {
-            told,
-            ..Beside::default()
+        let around = EditContext {
+            binlog,
+            ..EditContext::default()
         };
-        self.edit_beside(target, defaults, beside, cx)
+        self.edit_in(target, defaults, around, cx)
     }
 
     /// What the assignments to a target meet.
-    pub(super) fn beside<'p>(
+    pub(super) fn edit_context<'p>(
         &'p self,
         target: &UpdateTarget,
         checks: &'p SubValues,
         cx: &EvalCtx<'_>,
-        (security, told): (&'p SecurityContext, Option<Told<'p>>),
-    ) -> Beside<'p> {
+        (security, binlog): (&'p SecurityContext, Option<BinlogContext<'p>>),
+    ) -> EditContext<'p> {
         let mut targets = self.targets.iter();
         let at = targets.position(|t| t.table == target.table);
-        Beside {
+        EditContext {
             related: at.and_then(|at| Related::of(&self.relations, at, cx, security)),
             checks: Some(checks),
-            told,
+            binlog,
         }
     }
 
     /// The assignments to a target.
-    pub(super) fn edit_beside<'p>(
+    pub(super) fn edit_in<'p>(
         &'p self,
         target: &'p UpdateTarget,
         defaults: &'p (dyn Fn(u16) -> Option<&'p DefaultPlan> + Sync),
-        beside: Beside<'p>,
+        around: EditContext<'p>,
         cx: &EvalCtx<'_>,
     ) -> Result<Edit<'p>, SqlError> {
-        let writer = TableWriter::new(stored(&self.block, target.table)?, self.ignore, beside.told);
-        let mut writer = writer.related(beside.related);
-        if let Some(checks) = beside.checks {
+        let writer = TableWriter::new(
+            stored(&self.block, target.table)?,
+            self.ignore,
+            around.binlog,
+        );
+        let mut writer = writer.related(around.related);
+        if let Some(checks) = around.checks {
             writer = writer.asking(checks);
         }
         Ok(Edit {

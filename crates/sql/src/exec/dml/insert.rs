@@ -55,7 +55,7 @@ async fn insert(
     let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
     let checks = SubValues::new(&plan.checks, env, &NoRow).await?;
     let related = Related::of(&plan.relations, 0, cx, env.security);
-    let writer = TableWriter::new(&plan.table, plan.ignore, env.told)
+    let writer = TableWriter::new(&plan.table, plan.ignore, env.binlog)
         .related(related)
         .asking(&checks);
     let changing = writer.assigning(&plan.on_duplicate, &plan.touch);
@@ -167,7 +167,7 @@ impl Insert<'_> {
             selected: Selected {
                 row: selected,
                 values: self.plan.columns.len(),
-                columns: &self.plan.beside,
+                columns: &self.plan.source_columns,
             },
         };
         let mut replaced = 0;

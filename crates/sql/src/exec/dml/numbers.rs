@@ -35,7 +35,7 @@ pub(super) struct Numbers<'p> {
     /// Distance of values and their remainder.
     step: (u64, u64),
     /// SET insert_id said where they begin.
-    told: bool,
+    given: bool,
 }
 
 impl<'p> Numbers<'p> {
@@ -57,7 +57,7 @@ impl<'p> Numbers<'p> {
                 hot.auto_increment_increment.max(1),
                 hot.auto_increment_offset,
             ),
-            told: first != 0,
+            given: first != 0,
         }
     }
 
@@ -94,7 +94,7 @@ impl<'p> Numbers<'p> {
             return Ok(Number::Given(v));
         }
         let v = self.next(rows_left, s)?;
-        if self.told {
+        if self.given {
             row[c] = rows.store(ValueRef::UInt(v), c as u16, line, cx)?;
             s.observe_auto_increment(&self.plan.table, v);
             return Ok(Number::Generated(v));

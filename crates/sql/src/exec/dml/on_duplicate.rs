@@ -1,7 +1,7 @@
 //! A row that is to be inserted and is there already, by the value of a unique index: an error, a row that IGNORE passes over, REPLACE,
 //! or ON DUPLICATE KEY UPDATE with the subqueries that read the row in the way.
 
-use engine::Wish;
+use engine::RowRequest;
 use types::convert::ConvertMode;
 use types::{SqlError, Value, ValueRef};
 
@@ -161,8 +161,8 @@ impl OnDuplicate<'_> {
                 // Under another clustered key all entries are made anew, and their parents looked for.
                 was = (in_place && table.index_columns(0).all(equal)).then(|| old.to_values());
                 Ok(match same {
-                    true => Wish::Stays,
-                    false => Wish::Changes(()),
+                    true => RowRequest::Keep,
+                    false => RowRequest::Change(()),
                 })
             })
             .await?;

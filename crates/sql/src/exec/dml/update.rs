@@ -9,7 +9,7 @@ use super::edit::{Conditions, change_key, default_of};
 use super::table_writer::tally::Tally;
 use super::target_scan::{TargetScan, possible, stored};
 use crate::exec::Env;
-use crate::exec::change_log::Told;
+use crate::exec::change_log::BinlogContext;
 use crate::exec::join::all_hold;
 use crate::exec::keys::{self, Fit};
 use crate::exec::output::limits;
@@ -25,10 +25,10 @@ pub(crate) fn run_now(
     plan: &UpdatePlan,
     session: &mut engine::Session,
     cx: &EvalCtx<'_>,
-    told: Option<Told<'_>>,
+    binlog: Option<BinlogContext<'_>>,
     found_rows: bool,
 ) -> Option<Done> {
-    if !plan.lone {
+    if !plan.single_row {
         return None;
     }
     let (block, target) = (&plan.block, &plan.targets[0]);
@@ -44,7 +44,7 @@ pub(crate) fn run_now(
         return None;
     }
     let defaults = |c| default_of(target, c);
-    let edit = plan.edit(target, &defaults, told, cx).ok()?;
+    let edit = plan.edit(target, &defaults, binlog, cx).ok()?;
     let filter = &block.steps[0].filter;
     let change = edit.writer.update_key_now(session, &key, cx, |row| {
         let rest: &dyn RowSource = &NoRow;
@@ -125,8 +125,8 @@ async fn by_key(
         _ => return Ok(()),
     }
     let defaults = |c| default_of(target, c);
-    let beside = plan.beside(target, checks, cx, (env.security, env.told));
-    let edit = plan.edit_beside(target, &defaults, beside, cx)?;
+    let around = plan.edit_context(target, checks, cx, (env.security, env.binlog));
+    let edit = plan.edit_in(target, &defaults, around, cx)?;
     let conditions = Conditions {
         step: &block.steps[0],
         implied: false,
@@ -150,8 +150,8 @@ async fn while_scanning(
     };
     let take = limits(block.limit.as_ref(), cx)?.take;
     let defaults = |c| default_of(target, c);
-    let beside = plan.beside(target, checks, cx, (env.security, env.told));
-    let edit = plan.edit_beside(target, &defaults, beside, cx)?;
+    let around = plan.edit_context(target, checks, cx, (env.security, env.binlog));
+    let edit = plan.edit_in(target, &defaults, around, cx)?;
     let conditions = Conditions {
         step: &block.steps[0],
         implied: true,

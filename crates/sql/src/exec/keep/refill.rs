@@ -84,8 +84,8 @@ impl Refill {
     ) -> Result<(), SqlError> {
         if self.batches.last().is_none_or(|b| b.bytes() >= BUFFER) {
             // What it was refused is noticed here at the latest.
-            let beside = self.at.len() * 3 * size_of::<u64>();
-            if !self.charge.set(self.bytes + beside + 2 * BUFFER) {
+            let places = self.at.len() * 3 * size_of::<u64>();
+            if !self.charge.set(self.bytes + places + 2 * BUFFER) {
                 cx.memory().check()?;
             }
             self.batches.push(RowBatch::new());

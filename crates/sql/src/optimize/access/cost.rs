@@ -67,8 +67,8 @@ impl Pages {
     }
 
     /// The work of reading so many different pages in no order, when so many others are used beside them.
-    pub fn at_random(&self, touched: f64, beside: f64) -> f64 {
-        let used = (touched + beside).max(1.0);
+    pub fn at_random(&self, touched: f64, others: f64) -> f64 {
+        let used = (touched + others).max(1.0);
         let lost = 1.0 - (self.room / used).min(1.0).powi(THRASHING);
         touched * self.cold.max(lost) * PAGE
     }

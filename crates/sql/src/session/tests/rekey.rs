@@ -82,7 +82,7 @@ fn write(mut c: Client, n: i64, mut rows: Rows, stop: &AtomicBool) -> (Rows, u64
 }
 
 /// Makes the changes of a table with these keys one after the other beside writers, who must have got on during each.
-fn beside(keys: &str, statements: &[&str]) {
+fn while_rows_change(keys: &str, statements: &[&str]) {
     let s = server();
     let mut c = Client::in_test(&s);
     let rows = fill(&mut c, keys);
@@ -126,7 +126,7 @@ fn beside(keys: &str, statements: &[&str]) {
 
 #[test]
 fn rows_get_another_primary_key_beside_writers() {
-    beside(
+    while_rows_change(
         ", PRIMARY KEY (id)",
         &[
             "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (a, id), ADD UNIQUE KEY id (id), LOCK=NONE",
@@ -139,7 +139,7 @@ fn rows_get_another_primary_key_beside_writers() {
 
 #[test]
 fn a_table_without_a_key_is_rebuilt_and_gets_one_beside_writers() {
-    beside(
+    while_rows_change(
         ", KEY id (id)",
         &[
             "ALTER TABLE t FORCE, LOCK=NONE",

@@ -18,13 +18,14 @@
 
 mod cascade;
 pub(crate) mod foreign_keys;
+mod logged;
 pub(crate) mod tally;
-mod told;
 
 use std::sync::Arc;
 
 use engine::{
-    IndexKind, Inserted, Isolation, RowRef, RowVersion, Session, Table, Updated, Wish, Written,
+    IndexKind, Inserted, Isolation, RowRef, RowRequest, RowVersion, Session, Table, Updated,
+    Written,
 };
 use types::convert::to_text;
 use types::{SqlError, Value};
@@ -32,7 +33,7 @@ use types::{SqlError, Value};
 use super::row_rules::generated_value;
 use super::values::{convert_mode, now_value, same_value};
 use crate::bind::row_rules::RowRules;
-use crate::exec::change_log::{Row, Told};
+use crate::exec::change_log::{BinlogContext, Row};
 use crate::exec::sub::SubValues;
 use crate::plan::Assign;
 use foreign_keys::Related;
@@ -55,7 +56,7 @@ pub(crate) struct TableWriter<'p> {
     /// The foreign keys that the changes meet, while `foreign_key_checks` is on.
     related: Option<Related<'p>>,
     /// Who is told of the changes.
-    told: Option<Told<'p>>,
+    binlog: Option<BinlogContext<'p>>,
 }
 
 /// What came of a row that was to be changed.
@@ -74,10 +75,14 @@ pub(crate) enum Change {
 impl<'p> TableWriter<'p> {
     /// For rows that are inserted or deleted. The changes are told to whoever keeps them for the binary log, but of tables that end with their
     /// session and of those of `mysql`, which change with statements about accounts, and of databases of which nothing is kept.
-    pub fn new(table: &'p Arc<Table>, ignore: bool, told: Option<Told<'p>>) -> TableWriter<'p> {
-        let is_kept = |told: &Told<'_>| {
+    pub fn new(
+        table: &'p Arc<Table>,
+        ignore: bool,
+        binlog: Option<BinlogContext<'p>>,
+    ) -> TableWriter<'p> {
+        let is_kept = |binlog: &BinlogContext<'_>| {
             let def = &table.def;
-            !def.is_temporary() && def.schema != "mysql" && told.log().keeps(&def.schema)
+            !def.is_temporary() && def.schema != "mysql" && binlog.log().keeps(&def.schema)
         };
         TableWriter {
             table,
@@ -87,7 +92,7 @@ impl<'p> TableWriter<'p> {
             rules: None,
             asked: None,
             related: None,
-            told: told.filter(is_kept),
+            binlog: binlog.filter(is_kept),
         }
     }
 
@@ -156,7 +161,7 @@ impl<'p> TableWriter<'p> {
     #[inline]
     pub async fn insert(&self, s: &mut Session, row: &[Value]) -> Result<Inserted, SqlError> {
         let inserted = s.insert(self.table, row).await?;
-        self.tell_insert(s, &inserted, row).await?;
+        self.log_insert(s, &inserted, row).await?;
         Ok(inserted)
     }
 
@@ -182,7 +187,7 @@ impl<'p> TableWriter<'p> {
             let inserted = related.insert(self.table, s, row, was).await;
             let inserted = self.unless_refused(s, mark, inserted, cx).await?;
             if let Some(inserted) = &inserted {
-                self.tell_insert(s, inserted, row).await?;
+                self.log_insert(s, inserted, row).await?;
             }
             Ok(inserted)
         })
@@ -293,17 +298,17 @@ impl<'p> TableWriter<'p> {
         // For the message, and for foreign keys.
         let (mut before, mut after): (Vec<Value>, Vec<Value>) = Default::default();
         let related = self.related.is_some();
-        let rows_wanted = related || self.told.is_some();
+        let rows_wanted = related || self.binlog.is_some();
         let can_collide = rows_wanted || self.can_collide();
         let mut violated = None;
         let mark = s.mark();
         let outcome = loop {
-            let mut wish = |old: RowRef<'_>| {
+            let mut request = |old: RowRef<'_>| {
                 let wanted = new(old)?;
                 matched = wanted.is_some();
                 violated = None;
                 let Some(row) = wanted else {
-                    return Ok(Wish::Passed);
+                    return Ok(RowRequest::Skip);
                 };
                 let made = self.before_update(old, row, line, cx, &mut violated)?;
                 if can_collide {
@@ -313,9 +318,9 @@ impl<'p> TableWriter<'p> {
                 if rows_wanted {
                     before = old.to_values();
                 }
-                Ok(made.map_or(Wish::Stays, Wish::Changes))
+                Ok(made.map_or(RowRequest::Keep, RowRequest::Change))
             };
-            let outcome = s.change_key(self.table, key, &mut wish).await?;
+            let outcome = s.change_key(self.table, key, &mut request).await?;
             if self.is_in_the_way(s, &outcome, &after).await? {
                 break outcome;
             }
@@ -380,7 +385,7 @@ impl<'p> TableWriter<'p> {
         mut new: impl FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send,
     ) -> Option<Change> {
         // What cannot be told would have to be undone, which waits.
-        if self.told.is_some_and(|t| !t.log().admits(self.table)) {
+        if self.binlog.is_some_and(|t| !t.log().admits(self.table)) {
             return None;
         }
         let mut matched = false;
@@ -389,23 +394,23 @@ impl<'p> TableWriter<'p> {
             let wanted = new(old)?;
             matched = wanted.is_some();
             let Some(row) = wanted else {
-                return Ok(Wish::Passed);
+                return Ok(RowRequest::Skip);
             };
             let made = self.before_update(old, row, 1, cx, &mut violated)?;
-            Ok(made.map_or(Wish::Stays, Wish::Changes))
+            Ok(made.map_or(RowRequest::Keep, RowRequest::Change))
         };
-        let outcome = match &self.told {
+        let outcome = match &self.binlog {
             None => s.update_key_now(self.table, key, &mut make)?,
-            Some(told) => {
+            Some(binlog) => {
                 // The rows are told as the engine has stored them, which costs no copies of their values.
                 let mut changed = s.changed_row();
                 let outcome = s.update_key_now_keeping(self.table, key, &mut make, &mut changed);
                 if matches!(outcome, Some(Updated::Done)) {
                     let before = Row::Stored(changed.before(self.table));
                     let after = Row::Stored(changed.after(self.table));
-                    let kept = told
+                    let kept = binlog
                         .log()
-                        .row(s, told, self.table, Some(before), Some(after));
+                        .row(s, binlog, self.table, Some(before), Some(after));
                     debug_assert!(kept.is_ok(), "a row of a table that is admitted: {kept:?}");
                 }
                 s.keep_changed_row(changed);
@@ -458,7 +463,7 @@ impl<'p> TableWriter<'p> {
             }
         }
         match self.after_update(outcome, true, &new, cx)? {
-            Change::Done if self.related.is_some() || self.told.is_some() => {
+            Change::Done if self.related.is_some() || self.binlog.is_some() => {
                 let before = old.to_values();
                 let rows = (&before[..], &new[..]);
                 let change = Box::pin(self.after_change(s, mark, rows, cx)).await;
@@ -492,11 +497,11 @@ impl<'p> TableWriter<'p> {
         key: &[u8],
         mut wanted: impl FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send,
     ) -> Result<bool, SqlError> {
-        debug_assert!(self.told.is_none(), "nobody is told of it");
+        debug_assert!(self.binlog.is_none(), "nobody is binlog of it");
         s.delete_key(self.table, key, &mut wanted).await
     }
 
-    /// Deletes the row with this full clustered key, if there is one and it is to [change](Wish::Changes); whether it did. `wanted` is called under the
+    /// Deletes the row with this full clustered key, if there is one and it is to [change](RowRequest::Change); whether it did. `wanted` is called under the
     /// page's latch, for each version of the row that is met.
     ///
     /// # Errors
@@ -506,9 +511,9 @@ impl<'p> TableWriter<'p> {
         s: &mut Session,
         key: &[u8],
         cx: &EvalCtx<'_>,
-        mut wanted: impl FnMut(RowRef<'_>) -> Result<Wish<()>, SqlError> + Send,
+        mut wanted: impl FnMut(RowRef<'_>) -> Result<RowRequest<()>, SqlError> + Send,
     ) -> Result<bool, SqlError> {
-        if self.related.is_none() && self.told.is_none() {
+        if self.related.is_none() && self.binlog.is_none() {
             return s.remove_key(self.table, key, &mut wanted).await;
         }
         let mark = s.mark();
@@ -535,7 +540,7 @@ impl<'p> TableWriter<'p> {
     ) -> Result<Option<bool>, SqlError> {
         let mark = s.mark();
         Ok(match s.delete(self.table, key, version).await? {
-            Written::Done if self.related.is_some() || self.told.is_some() => {
+            Written::Done if self.related.is_some() || self.binlog.is_some() => {
                 let before = old.to_values();
                 Some(Box::pin(self.after_delete(s, mark, &before, cx)).await?)
             }

@@ -42,7 +42,7 @@ impl TableWriter<'_> {
                 return Ok(Change::Refused);
             }
         }
-        self.tell(s, Some(old), Some(new)).await?;
+        self.log_row(s, Some(old), Some(new)).await?;
         Ok(Change::Done)
     }
 
@@ -77,7 +77,7 @@ impl TableWriter<'_> {
                 return Ok(false);
             }
         }
-        self.tell(s, Some(old), None).await?;
+        self.log_row(s, Some(old), None).await?;
         Ok(true)
     }
 
@@ -86,15 +86,15 @@ impl TableWriter<'_> {
     /// # Errors
     /// 1534; 1114: the log is full; 1317.
     #[inline]
-    pub(super) async fn tell(
+    pub(super) async fn log_row(
         &self,
         s: &mut Session,
         before: Option<&[Value]>,
         after: Option<&[Value]>,
     ) -> Result<(), SqlError> {
-        if let Some(told) = &self.told {
+        if let Some(binlog) = &self.binlog {
             let (before, after) = (before.map(Row::Values), after.map(Row::Values));
-            told.log().row(s, told, self.table, before, after)?;
+            binlog.log().row(s, binlog, self.table, before, after)?;
             if s.has_many_events() {
                 Box::pin(s.spill_events()).await?;
             }
@@ -103,14 +103,14 @@ impl TableWriter<'_> {
     }
 
     #[inline]
-    pub(super) async fn tell_insert(
+    pub(super) async fn log_insert(
         &self,
         s: &mut Session,
         inserted: &Inserted,
         row: &[Value],
     ) -> Result<(), SqlError> {
         match inserted {
-            Inserted::Done => self.tell(s, None, Some(row)).await,
+            Inserted::Done => self.log_row(s, None, Some(row)).await,
             Inserted::Duplicate { .. } => Ok(()),
         }
     }

@@ -7,13 +7,13 @@ use engine::TableDef;
 use types::SqlError;
 
 use super::temporary;
-use crate::context::change_log::Told;
+use crate::context::change_log::BinlogContext;
 use crate::context::{Session, TableName};
 use crate::describe::create_table::{Quoting, create_table_text, quote};
 use sql_parser::ast::{CreateTable, DropTables, ObjectName, Statement};
 
 /// A statement for the change log.
-pub(super) struct ToldAs {
+pub(super) struct LoggedText {
     pub text: Vec<u8>,
     pub databases: Vec<String>,
     /// The text was made here, and goes by no `sql_mode`.
@@ -58,8 +58,11 @@ pub(super) fn goes_by_others(statement: &Statement) -> bool {
 ///
 /// # Errors
 /// 1815: its text is not there.
-pub(super) fn told_as(s: &Session, statement: &Statement) -> Result<Option<ToldAs>, SqlError> {
-    if s.told(&[]).is_none() || temporary::alone(s, statement) {
+pub(super) fn logged_text(
+    s: &Session,
+    statement: &Statement,
+) -> Result<Option<LoggedText>, SqlError> {
+    if s.binlog_context(&[]).is_none() || temporary::alone(s, statement) {
         return Ok(None);
     }
     // What is made with its rows is told when they are about to come; of a table that is there already nothing is told, as in MySQL.
@@ -67,9 +70,9 @@ pub(super) fn told_as(s: &Session, statement: &Statement) -> Result<Option<ToldA
         return Ok(None);
     }
     if let Statement::CreateTable(c) = statement
-        && let Some(told) = like_temporary(s, c)
+        && let Some(text) = like_temporary(s, c)
     {
-        return Ok(Some(told));
+        return Ok(Some(text));
     }
     let text = match statement {
         Statement::DropTable(d) => drop_lasting(s, d).into_bytes(),
@@ -81,7 +84,7 @@ pub(super) fn told_as(s: &Session, statement: &Statement) -> Result<Option<ToldA
     let mut databases = databases(s, statement);
     databases.sort_unstable();
     databases.dedup();
-    Ok(Some(ToldAs {
+    Ok(Some(LoggedText {
         text,
         databases,
         plain: false,
@@ -89,25 +92,25 @@ pub(super) fn told_as(s: &Session, statement: &Statement) -> Result<Option<ToldA
 }
 
 /// Tells of a table whose rows come next, in the same transaction. The clause is one that MySQL has from 8.0.21 on, and that MariaDB passes over.
-pub(super) fn tell_making(s: &mut Session, def: &TableDef) {
+pub(super) fn log_making(s: &mut Session, def: &TableDef) {
     // Of the default schema the text has no name, as in MySQL.
     let other = s.facts.database.as_deref() != Some(&*def.schema);
     let text = plain_text(s, def, other, false);
     let text = format!("{text} /*!80021 START TRANSACTION */");
     let around = (&s.facts, &s.vars);
     let now = s.now_micros();
-    if let Some(told) = Told::of(s.instance.change_log(), around, text.as_bytes(), now) {
-        let told = told.plainly();
-        told.log().made(&mut s.engine, &told, &def.schema);
+    if let Some(binlog) = BinlogContext::of(s.instance.change_log(), around, text.as_bytes(), now) {
+        let binlog = binlog.plainly();
+        binlog.log().made(&mut s.engine, &binlog, &def.schema);
     }
 }
 
 /// Tells of a table that gets a key which its statement does not name: as the definition says it, since the setting that wants the key comes with
 /// no event, and servers without it read rows by the places of their columns.
-pub(super) fn tell_with_key(s: &mut Session, def: &TableDef, if_not_exists: bool) {
-    if s.told(&[]).is_some() && !s.makes_with_rows {
+pub(super) fn log_with_key(s: &mut Session, def: &TableDef, if_not_exists: bool) {
+    if s.binlog_context(&[]).is_some() && !s.makes_with_rows {
         let text = plain_text(s, def, true, if_not_exists);
-        s.tell_plain_definition(text.as_bytes(), &def.schema);
+        s.log_plain_definition(text.as_bytes(), &def.schema);
     }
 }
 
@@ -133,7 +136,7 @@ fn plain_text(s: &Session, def: &TableDef, full: bool, if_not_exists: bool) -> S
 }
 
 /// CREATE TABLE .. LIKE a table that a replica does not have.
-fn like_temporary(s: &Session, c: &CreateTable) -> Option<ToldAs> {
+fn like_temporary(s: &Session, c: &CreateTable) -> Option<LoggedText> {
     let other = s.full_name(c.like.as_ref()?).ok()?;
     let like = s.temporary_table(&other)?;
     let name = s.full_name(&c.name).ok()?;
@@ -142,7 +145,7 @@ fn like_temporary(s: &Session, c: &CreateTable) -> Option<ToldAs> {
     (def.schema, def.name) = (name.schema, name.name);
     def.options.auto_increment = 0;
     let text = plain_text(s, &def, true, c.if_not_exists);
-    Some(ToldAs {
+    Some(LoggedText {
         text: text.into_bytes(),
         databases: vec![def.schema],
         plain: true,
