@@ -32,7 +32,7 @@ pub fn command(options: &Options) -> Outcome<()> {
 /// The test programs with the models in them, by crate.
 pub fn built() -> Outcome<Vec<(String, PathBuf)>> {
     let mut build = workspace::cargo();
-    build.args(["test", "--profile", "quick", "--lib", "--no-run"]);
+    build.args(["test", "--release", "--lib", "--no-run"]);
     for name in CRATES {
         build.args(["--package", name]);
     }

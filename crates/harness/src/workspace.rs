@@ -46,8 +46,20 @@ pub fn server() -> Outcome<PathBuf> {
     if let Some(program) = named_server() {
         return Ok(program);
     }
-    step::visibly(cargo().args(["build", "--release", "--package", "tidemill-server"]))?;
-    let program = built_by_cargo("release", "tidemill")?;
+    built_with("release")
+}
+
+/// Makes the server of the profile `dist` what [`server`] gives from now on: the one that packages have, which is what is measured.
+///
+/// # Errors
+/// It cannot be built.
+pub fn take_measured_server() -> Outcome<PathBuf> {
+    named_server().map_or_else(|| built_with("dist"), Ok)
+}
+
+fn built_with(profile: &str) -> Outcome<PathBuf> {
+    step::visibly(cargo().args(["build", "--profile", profile, "--package", "tidemill-server"]))?;
+    let program = built_by_cargo(profile, "tidemill")?;
     Ok(SERVER.get_or_init(|| program).clone())
 }
 
@@ -91,10 +103,10 @@ pub fn uncounted_server() -> Outcome<PathBuf> {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     step::visibly(
         cargo()
-            .args(["build", "--release", "--package", "tidemill-server"])
+            .args(["build", "--profile", "dist", "--package", "tidemill-server"])
             .arg("--target-dir")
             .arg(&dir)
             .env("RUSTFLAGS", format!("{flags} --cfg tidemill_uncounted")),
     )?;
-    Ok(dir.join("release").join("tidemill"))
+    Ok(dir.join("dist").join("tidemill"))
 }

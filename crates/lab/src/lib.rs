@@ -37,6 +37,7 @@ mod tpcc_formats;
 mod tpch;
 
 use harness::step::Outcome;
+use harness::workspace;
 
 /// A command of `cargo xtask`, with its flags.
 #[derive(Debug, clap::Subcommand)]
@@ -61,6 +62,7 @@ impl Command {
     /// # Errors
     /// What did not run or was not as it must be, as a sentence.
     pub fn run(&self) -> Outcome<()> {
+        workspace::take_measured_server()?;
         match self {
             Command::Compare(options) => compare::command(options),
             Command::Lab(options) => experiments::command(options),
