@@ -58,7 +58,13 @@ pub fn take_measured_server() -> Outcome<PathBuf> {
 }
 
 fn built_with(profile: &str) -> Outcome<PathBuf> {
-    step::visibly(cargo().args(["build", "--profile", profile, "--package", "tidemill-server"]))?;
+    step::visibly(cargo().args([
+        "build",
+        "--profile",
+        profile,
+        "--package",
+        "tidemill-server",
+    ]))?;
     let program = built_by_cargo(profile, "tidemill")?;
     Ok(SERVER.get_or_init(|| program).clone())
 }

@@ -1,12 +1,9 @@
 //! Indexes built and tables rebuilt while others write: nobody waits for the build, nothing is lost, and what fails leaves nothing behind.
 
-#[path = "../../pager/tests/sim/mod.rs"]
-mod sim;
-mod world;
-
+use crate::sim::{SimDisk, environment};
+use crate::world::*;
 use base::block_on;
 use engine::*;
-use sim::{SimDisk, environment};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +11,6 @@ use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use types::Value;
-use world::*;
 
 const ROWS: i64 = 30_000;
 
@@ -326,7 +322,7 @@ fn a_build_without_threads_fails_and_leaves_nothing() {
     within(120, "builds without threads", || {
         let disk = SimDisk::new();
         let left = Arc::new(AtomicU64::new(0));
-        let mut environment = sim::environment(&disk);
+        let mut environment = crate::sim::environment(&disk);
         environment.spawn = Arc::new(Scarce { left: left.clone() });
         let e = open_with(environment, 2048);
         let mut s = block_on(fill(&e, 20_000, 50));

@@ -1,8 +1,7 @@
 //! Servers that do not live long: each is killed before a checkpoint that comes behind its purge. What one has purged the next need not find again,
 //! or the log would be kept from the first deleted row on.
 
-mod world;
-
+use crate::world::{key, row, sound};
 use base::environment::Task;
 use base::mem::{self, MemDisk};
 use base::{Event, Spawn, block_on};
@@ -13,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
-use world::{key, row, sound};
 
 const CAPACITY: u64 = 8 << 20;
 
@@ -62,7 +60,7 @@ fn options() -> EngineOptions {
             log_capacity_bytes: CAPACITY,
             log_buffer_bytes: 1 << 20,
             log_unit_bytes: 512 << 10,
-            ..world::pager_options(512)
+            ..crate::world::pager_options(512)
         },
         ..EngineOptions::default()
     }
@@ -128,7 +126,7 @@ fn what_was_purged_is_not_kept_for_the_next_start() {
     let e = e.unwrap();
     let mut s = e.session();
     block_on(async {
-        world::create(&mut s, world::def("t")).await;
+        crate::world::create(&mut s, crate::world::def("t")).await;
         let t = s.open_table("s", "t").await.unwrap();
         for id in 0..60 {
             s.insert(&t, &row(id, id % 7, 1, 100)).await.unwrap();

@@ -1,8 +1,6 @@
 //! Overflow chains: what is written is read, and every page comes back.
 
-mod bed;
-
-use bed::{Bed, wait};
+use crate::bed::{Bed, wait};
 use btree::{Action, Change, OVERFLOW_CAPACITY, OverflowCursor, OverflowWriter};
 
 #[test]

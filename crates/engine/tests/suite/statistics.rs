@@ -1,7 +1,6 @@
 //! Statistics of tables: exact on small ones, near on large ones, kept over crashes, made without being asked for.
 
-mod world;
-
+use crate::world::{column, create, index, key, pager_options, table};
 use base::lock::Mutex;
 use base::mem::{self, MemDisk};
 use base::{SplitMix64, block_on};
@@ -11,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use types::{CollationId, DataType, Value};
-use world::{column, create, index, key, pager_options, table};
 
 /// The same samples in every run.
 struct Fixed(Mutex<SplitMix64>);

@@ -1,16 +1,12 @@
 //! Damage to the files of a stopped directory, and a disk without room: what is found and said, and what goes on.
 
-#[path = "../../pager/tests/sim/mod.rs"]
-mod sim;
-mod world;
-
+use crate::sim::{SimDisk, environment};
+use crate::world::{def, fill, key, open_with, row, sound, within};
 use base::block_on;
 use engine::*;
-use sim::{SimDisk, environment};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use world::{def, fill, key, open_with, row, sound, within};
 
 fn try_open(disk: &Arc<SimDisk>) -> Result<Arc<Engine>, String> {
     let options = EngineOptions {
@@ -306,7 +302,7 @@ fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
         // The way out: without the damaged table there is nothing left that stands in the way.
         block_on(async {
             s.commit().await.unwrap();
-            let index = world::index("b", IndexKind::Plain, &[1]);
+            let index = crate::world::index("b", IndexKind::Plain, &[1]);
             let why = s.create_index("s", "u", index).await.err().unwrap();
             assert!(why.message.contains("s.t is damaged"), "{why:?}");
             s.drop_table("s", "t").await.unwrap();

@@ -1,16 +1,12 @@
 //! Tables that are exported, discarded and imported: what comes over, what is refused, and what a crash at any step leaves.
 
-#[path = "../../pager/tests/sim/mod.rs"]
-mod sim;
-mod world;
-
+use crate::sim::{Cut, SimDisk, environment, seeded};
+use crate::world::{column, create, def, index, key, open_with, row, sound, table, within};
 use base::{OpenMode, block_on};
 use engine::*;
-use sim::{Cut, SimDisk, environment, seeded};
 use std::path::Path;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value, ValueRef};
-use world::{column, create, def, index, key, open_with, row, sound, table, within};
 
 const FILE: &str = "/db/data/s/t.tdb";
 const DESCRIPTION: &str = "/db/data/s/t.cfg";

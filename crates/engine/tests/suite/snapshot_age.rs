@@ -3,8 +3,7 @@
 //! The log is held up in the middle of a record, as a thread that loses its core there would do. A commit behind that
 //! record is there for writers; it must be there for the snapshot of whoever has written over it, too.
 
-mod world;
-
+use crate::world::{create, index, pager_options, table};
 use base::mem::{self, MemDisk};
 use base::{Lsn, TxnId, block_on};
 use engine::*;
@@ -13,7 +12,6 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use types::{DataType, Value, ValueRef};
-use world::{create, index, pager_options, table};
 
 fn definition() -> TableDef {
     let columns = ["id", "v"].map(|n| ColumnDef::new(n, DataType::INT)).into();

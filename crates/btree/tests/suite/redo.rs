@@ -1,11 +1,9 @@
 //! Redo determinism: the page operations of the log, applied to copies of nothing, give the very bytes of the pages.
 
-mod bed;
-
 use std::collections::{BTreeMap, HashMap};
 
+use crate::bed::{Bed, seeded, wait};
 use base::{Lsn, PageNo};
-use bed::{Bed, seeded, wait};
 use btree::{Action, Change, OverflowWriter, VerifyCursor};
 use pager::Page;
 

@@ -1,17 +1,13 @@
 //! Old versions, definitions that change under old snapshots, recovery beside new statements, and a full disk.
 
-#[path = "../../pager/tests/sim/mod.rs"]
-mod sim;
-mod world;
-
+use crate::sim::{Cut, SimDisk, environment, seeded};
+use crate::world::*;
 use base::block_on;
 use engine::*;
-use sim::{Cut, SimDisk, environment, seeded};
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use types::{SqlError, Value, ValueRef};
-use world::*;
 
 fn int(r: &RowRef<'_>, c: usize) -> i64 {
     match r.column(c) {

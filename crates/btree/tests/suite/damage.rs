@@ -1,9 +1,7 @@
 //! Pages that lie, with a right checksum: errors, and no deadlock, no loop and no record that cannot be carried out.
 
-mod bed;
-
+use crate::bed::{Bed, INDEX, wait};
 use base::PageNo;
-use bed::{Bed, INDEX, wait};
 use btree::{OVERFLOW_CAPACITY, OverflowCursor, OverflowWriter, Tree};
 use pager::OpError;
 

@@ -1,14 +1,10 @@
 //! CHECK TABLE: it finds what is damaged, and nothing else.
 
-#[path = "../../pager/tests/sim/mod.rs"]
-mod sim;
-mod world;
-
+use crate::sim::{SimDisk, environment};
+use crate::world::{fill, key, open_with, row, sound, within};
 use base::block_on;
-use sim::{SimDisk, environment};
 use std::sync::Arc;
 use types::ValueRef;
-use world::{fill, key, open_with, row, sound, within};
 
 /// CHECK TABLE beside writers and purge finds nothing, for nothing is damaged.
 #[test]

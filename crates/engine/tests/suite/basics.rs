@@ -1,7 +1,6 @@
 //! The engine end to end on the in-memory disk: reads and writes, versions, locks, rollback, crash and recovery.
 
-mod world;
-
+use crate::world::{create, index, key, pager_options, table};
 use base::block_on;
 use base::mem::{self, MemDisk};
 use engine::*;
@@ -9,7 +8,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use types::{CollationId, DataType, LobSize, Value};
-use world::{create, index, key, pager_options, table};
 
 fn options(pool_mib: u64) -> EngineOptions {
     EngineOptions {

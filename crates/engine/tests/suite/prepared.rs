@@ -1,12 +1,10 @@
 //! Prepared transactions: durable, with their locks, over crashes one after the other, until somebody ends them.
 
-mod world;
-
+use crate::world::{def, key, open, row, sound};
 use base::block_on;
 use base::mem::MemDisk;
 use engine::*;
 use std::sync::Arc;
-use world::{def, key, open, row, sound};
 
 fn xid(name: &[u8]) -> Xid {
     Xid {
@@ -38,7 +36,7 @@ async fn prepare(e: &Arc<Engine>, name: &[u8]) {
 
 async fn filled(e: &Arc<Engine>) {
     let mut s = e.session();
-    world::create(&mut s, def("t")).await;
+    crate::world::create(&mut s, def("t")).await;
     s.begin(Isolation::ReadCommitted, false);
     let t = s.open_table("s", "t").await.unwrap();
     for id in 0..10 {

@@ -1,8 +1,6 @@
 //! What runs of entries leave behind: full leaves, also where several fill parts of a tree at once.
 
-mod bed;
-
-use bed::*;
+use crate::bed::*;
 
 const SPARE: usize = pager::PAGE_SIZE / 16;
 

@@ -1,13 +1,11 @@
 //! Several threads at one tree: each owns the keys of its residue class and knows what they must hold; all scan over
 //! everything. Afterwards the tree is sound and holds exactly what its owners say.
 
-mod bed;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bed::{Bed, seeded, wait};
+use crate::bed::{Bed, seeded, wait};
 use btree::{Action, Change, Direction, ScanPos, ScanState, VerifyCursor, Visit};
 
 const THREADS: u64 = 4;

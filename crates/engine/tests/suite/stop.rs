@@ -1,13 +1,11 @@
 //! A clean stop in the midst of work that goes on behind: it waits for none of it, and the next start takes it up.
 
-mod world;
-
+use crate::world::{column, create, index, key, open, table};
 use base::block_on;
 use base::mem::MemDisk;
 use engine::*;
 use std::sync::Arc;
 use types::{DataType, Value};
-use world::{column, create, index, key, open, table};
 
 async fn open_table(s: &mut Session) -> Arc<Table> {
     s.open_table("s", "t").await.unwrap()

@@ -1,8 +1,6 @@
 //! Where a tree is cut for several readers.
 
-mod bed;
-
-use bed::{Bed, wait};
+use crate::bed::{Bed, wait};
 
 fn filled(entries: u32, value: usize) -> Bed {
     let bed = Bed::new(4096);

@@ -1,12 +1,10 @@
 //! A tree against a sorted map: whatever is done one after the other, the tree answers as the map does, stays sound by
 //! its own check, and gives its pages back.
 
-mod bed;
-
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use bed::{Bed, wait};
+use crate::bed::{Bed, wait};
 use btree::{Action, Change, Direction, ScanPos, ScanState, VerifyCursor, Visit};
 use proptest::prelude::*;
 

@@ -1,15 +1,13 @@
 //! Rows that entries of a secondary index hold by themselves are those that the clustered index has: of every type that can be turned
 //! back, and for every snapshot while others write.
 
-mod world;
-
+use crate::world::{create, index, key, open, table};
 use base::block_on;
 use base::mem::MemDisk;
 use engine::*;
 use std::sync::Arc;
 use types::datatype::Labels;
 use types::{CollationId, DataType, Date, DateTime, Decimal, IntWidth, Time, Value};
-use world::{create, index, key, open, table};
 
 /// Everything that the index shows of these columns, with and without its entries standing for the rows.
 async fn read(

@@ -1,8 +1,6 @@
 //! Long scans of a tree that is not in memory read ahead, each page once; short ones read what they need.
 
-mod bed;
-
-use bed::{Bed, wait};
+use crate::bed::{Bed, wait};
 use btree::{Direction, ScanPos, ScanState, Visit};
 use pager::compressed::{CompressedFormat, Method};
 

@@ -2,24 +2,19 @@
 //! that their snapshot adds up through every index; then the power goes or the process is killed, and what comes back
 //! must be all of what was acknowledged and nothing by halves. Round after round on the same directory.
 
-mod bank;
-#[path = "../../pager/tests/sim/mod.rs"]
-mod sim;
-mod world;
+use crate::bank::readers::*;
+use crate::bank::*;
 
-use bank::readers::*;
-use bank::*;
-
+use crate::sim::{Cut, SimDisk, seeded};
+use crate::world::index;
 use base::SplitMix64;
 use base::block_on;
 use engine::*;
-use sim::{Cut, SimDisk, seeded};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use types::{SqlError, Value};
-use world::index;
 
 async fn change(
     s: &mut Session,

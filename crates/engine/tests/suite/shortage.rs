@@ -1,15 +1,13 @@
 //! What the system has too little of for a while: descriptors, or room in its user's quota. Statements fail with MySQL's numbers, nothing is
 //! closed for good, and all goes on without a restart when it is there again.
 
-mod world;
-
+use crate::world::{fill, key, open_with, row, sound, within};
 use base::block_on;
 use base::mem::{self, MemDisk};
 use engine::*;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use types::SqlError;
-use world::{fill, key, open_with, row, sound, within};
 
 /// What the server's log was told.
 type Told = Arc<Mutex<Vec<String>>>;
@@ -150,14 +148,14 @@ fn on_a_full_disk(compressed: bool) -> (Arc<MemDisk>, Arc<Engine>, Session) {
     let disk = Arc::new(MemDisk::default());
     let e = open_with(mem::environment(disk.clone()), 512);
     let mut s = e.session();
-    let mut def = world::def("t");
+    let mut def = crate::world::def("t");
     if compressed {
         def.options.row_format = "COMPRESSED".into();
         let block = ("KEY_BLOCK_SIZE".to_owned(), "8".to_owned());
         def.options.others.push(block);
     }
     block_on(async {
-        world::create(&mut s, def).await;
+        crate::world::create(&mut s, def).await;
         let t = s.open_table("s", "t").await.unwrap();
         for id in 0..300 {
             s.insert(&t, &row(id, id % 7, id as u8, 3000))
@@ -188,7 +186,7 @@ fn a_table_is_emptied_on_a_full_disk() {
     for compressed in [false, true] {
         let (disk, e, mut s) = on_a_full_disk(compressed);
         block_on(async {
-            let why = s.create_table(world::def("u")).await.unwrap_err();
+            let why = s.create_table(crate::world::def("u")).await.unwrap_err();
             assert_eq!(why.code, 1114, "{why:?}");
             for round in 0..3 {
                 s.truncate_table("s", "t").await.unwrap();
@@ -224,7 +222,7 @@ fn a_table_that_is_nearly_empty_is_emptied_again_and_again_on_a_full_disk() {
         for round in 0..6 {
             remembered.push(e.catalog().table("s", "t").unwrap());
             emptied(&mut s).unwrap_or_else(|why| panic!("{compressed} {round}: {why:?}"));
-            let why = block_on(s.create_table(world::def("u"))).unwrap_err();
+            let why = block_on(s.create_table(crate::world::def("u"))).unwrap_err();
             assert_eq!(why.code, 1114, "{why:?}");
             let t = block_on(s.open_table("s", "t")).unwrap();
             block_on(async {

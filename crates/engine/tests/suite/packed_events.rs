@@ -1,11 +1,8 @@
 //! Groups of events that are logged in another form than the one that they were made in.
 
-mod followed;
-mod world;
-
+use crate::followed::{Counts, add, filled, insert, long, opened, texts};
 use base::block_on;
 use engine::*;
-use followed::{Counts, add, filled, insert, long, opened, texts};
 
 #[test]
 fn a_group_is_logged_in_the_form_that_it_is_given() {

@@ -1,17 +1,14 @@
 //! Groups of events: what transactions leave in the log comes to whoever follows it, whole, once, and in the order of the commits.
 
-mod followed;
-mod world;
-
+use crate::followed::{add, beginning, filled, groups, insert, long, opened, texts};
+use crate::world::{def, index, key, row};
 use base::block_on;
 use engine::*;
-use followed::{add, beginning, filled, groups, insert, long, opened, texts};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Wake, Waker};
-use world::{def, index, key, row};
 
 #[test]
 fn groups_come_in_commit_order_and_of_what_is_committed_alone() {

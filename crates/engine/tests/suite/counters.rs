@@ -1,14 +1,12 @@
 //! AUTO_INCREMENT over crashes: nothing is skipped and nothing is given twice, whatever became of the rows.
 
-mod world;
-
+use crate::world::{column, create, index, key, open};
 use base::block_on;
 use base::mem::MemDisk;
 use engine::*;
 use std::sync::Arc;
 use types::datatype::IntWidth;
 use types::{DataType, Value};
-use world::{column, create, index, key, open};
 
 /// How the table's numbers are indexed.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +27,7 @@ fn def(ty: DataType, by: By) -> TableDef {
         By::Descending => vec![primary(1), descending],
         By::Secondary => vec![primary(1), index("id", IndexKind::Plain, &[0])],
     };
-    world::table("t", vec![id, column("k", DataType::INT)], indexes)
+    crate::world::table("t", vec![id, column("k", DataType::INT)], indexes)
 }
 
 fn setup(ty: DataType, by: By) -> (Arc<MemDisk>, Arc<Engine>) {
