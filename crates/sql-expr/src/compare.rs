@@ -240,7 +240,8 @@ pub(super) fn moment(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
     }
 }
 
-fn exact(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<Num> {
+/// A value as an exact number, text too.
+pub(super) fn exact(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<Num> {
     match v {
         Val::Bytes(_) => conv::to_decimal(v, cx).map(Num::Decimal),
         _ => conv::to_num(v, cx),

@@ -6,6 +6,7 @@
 mod clock;
 mod now;
 mod random;
+mod subqueries;
 mod warnings;
 
 use base::lock::{Mutex, MutexGuard};
@@ -18,6 +19,7 @@ use types::{Pace, SqlError, Value, ValueRef, Warning, Watch};
 
 pub use clock::{RandomSource, WallClock};
 pub use random::RandState;
+pub use subqueries::{ListLookup, RowKey, SubquerySource, WriteKey};
 
 use super::ty::ExprType;
 use super::val::Val;
@@ -58,38 +60,6 @@ impl RowSource for ValuesRow<'_> {
             .get(usize::from(ordinal))
             .map_or(ValueRef::Null, Value::as_ref)
     }
-}
-
-/// The values of an expression's subqueries for the present row. The executor has evaluated them before: an
-/// scope hands out their indexes when the expression is bound.
-pub trait SubquerySource: Sync {
-    /// The value of a scalar subquery: NULL for no row.
-    ///
-    /// # Errors
-    /// 1242 for more than one row, and whatever the subquery failed with.
-    fn scalar(&self, index: u32) -> Result<Val<'_>, SqlError>;
-
-    /// The single row of a row subquery; `None` for no row.
-    ///
-    /// # Errors
-    /// As [`scalar`](Self::scalar).
-    fn row(&self, index: u32) -> Result<Option<Vec<Val<'_>>>, SqlError>;
-
-    /// Whether there is any row.
-    ///
-    /// # Errors
-    /// Whatever the subquery failed with.
-    fn exists(&self, index: u32) -> Result<bool, SqlError>;
-
-    /// The rows for `IN`, `ANY` and `ALL`: calls `each` with every row until it returns `false`.
-    ///
-    /// # Errors
-    /// Whatever the subquery or `each` failed with.
-    fn rows(
-        &self,
-        index: u32,
-        each: &mut dyn FnMut(&[Val<'_>]) -> Result<bool, SqlError>,
-    ) -> Result<(), SqlError>;
 }
 
 /// Who may end the statements of a connection; nobody in tests and for what no connection asked.

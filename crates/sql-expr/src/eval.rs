@@ -20,6 +20,7 @@ use super::infer::{Arith, Domain};
 use super::limited;
 use super::node::RegexpUse;
 use super::node::{AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node, Quantified};
+use super::quantified::{self, Pair};
 use super::sysvar;
 use super::ty::{ExprType, Shape};
 use super::val::Val;
@@ -375,8 +376,6 @@ pub(super) fn row_equal(
     Ok(if unknown { None } else { Some(true) })
 }
 
-type Pair<'a> = (Val<'a>, Option<&'a Expr>);
-
 fn pair_equal(
     c: &Comparer,
     (x, xe): (&Val<'_>, &Option<&Expr>),
@@ -526,15 +525,21 @@ fn quantified(
     row: &dyn RowSource,
 ) -> Result<Option<bool>, SqlError> {
     let left = row_values(&q.expr, cx, row)?;
+    let rows = subqueries(row)?;
+    if let Some(left) = &left
+        && let Some(truth) = quantified::by_key(q, left, rows, cx)?
+    {
+        return Ok(truth);
+    }
     let mut unknown = false;
     let mut decided = false;
     let decisive = !q.all;
-    subqueries(row)?.rows(q.subquery, &mut |right| {
+    rows.rows(q.subquery, &mut |right| {
         cx.tick(4)?;
         // a row subquery without a row is NULL
         let holds = left
             .as_ref()
-            .and_then(|left| quantified_row(q, left, right, cx));
+            .and_then(|left| quantified::holds(q, left, right, cx));
         match holds {
             None => unknown = true,
             Some(h) if h == decisive => {
@@ -550,38 +555,6 @@ fn quantified(
         (_, true) => None,
         _ => Some(!decisive),
     })
-}
-
-fn quantified_row(
-    q: &Quantified,
-    left: &[Pair<'_>],
-    right: &[Val<'_>],
-    cx: &EvalCtx<'_>,
-) -> Option<bool> {
-    let any = super::ty::ExprType::null();
-    let mut result = Some(true);
-    let equality = matches!(q.op, CmpOp::Eq | CmpOp::Ne | CmpOp::NullSafeEq);
-    for (c, ((x, xe), y)) in q.comparers.iter().zip(left.iter().zip(right)) {
-        let xt = xe.map_or(any, |e| e.ty);
-        let one = if equality {
-            c.equal(x, &xt, y, &any, cx)
-        } else {
-            c.order(x, &xt, y, &any, cx).map(|o| q.op.holds(o))
-        };
-        match one {
-            Some(false) => {
-                result = Some(false);
-                break;
-            }
-            None => result = None,
-            Some(true) => {}
-        }
-    }
-    if q.op == CmpOp::Ne {
-        result.map(|e| !e)
-    } else {
-        result
-    }
 }
 
 /// Evaluates an expression that reads no row.

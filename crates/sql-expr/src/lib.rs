@@ -40,6 +40,7 @@ mod number;
 mod overflow;
 mod pattern;
 mod print;
+mod quantified;
 mod regex;
 mod regexp;
 mod sysvar;
@@ -56,8 +57,9 @@ mod tests;
 pub use compare::Comparer;
 pub use conv::{into_text, text_of as value_text, write_text};
 pub use ctx::{
-    EvalCtx, EvalError, NoRow, PENDING, RandState, RandomSource, RowSource, SessionFacts, Special,
-    SubquerySource, UserVar, UserVars, ValuesRow, WallClock, Watcher,
+    EvalCtx, EvalError, ListLookup, NoRow, PENDING, RandState, RandomSource, RowKey, RowSource,
+    SessionFacts, Special, SubquerySource, UserVar, UserVars, ValuesRow, WallClock, Watcher,
+    WriteKey,
 };
 pub use eval::eval_constant;
 pub use func::padded;

@@ -4,6 +4,7 @@
 mod columns;
 mod edge_values;
 mod limits;
+mod quantified;
 
 use base::lock::Mutex;
 use std::sync::Arc;

@@ -1,23 +1,80 @@
 //! Subqueries: their rows are fetched before the expression that uses them is evaluated; once for an uncorrelated one, for every
 //! row for a correlated one.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use types::SqlError;
 use types::error::codes;
 
 use super::Env;
 use super::deciding::Deciding;
+use super::keymap::KeyMap;
 use super::query::run_query;
 use super::store::RowStore;
 use crate::plan::SubPlan;
 use sql_expr::bind::SubqueryKind;
-use sql_expr::{RowSource, SubquerySource, Val};
+use sql_expr::memory::Account;
+use sql_expr::{ListLookup, RowKey, RowSource, SubquerySource, Val, WriteKey};
 
 /// Values of a block's subqueries, for the row at hand.
 #[derive(Default)]
 pub(crate) struct SubValues {
-    rows: Vec<Arc<RowStore>>,
+    of: Vec<Rows>,
+}
+
+/// The rows of one, and how they are found where they are asked again and again.
+struct Rows {
+    rows: Arc<RowStore>,
+    account: Arc<Account>,
+    asked: AtomicU32,
+    /// `None` inside: not all of them have keys, or there is no memory for them.
+    keys: OnceLock<Option<RowKeys>>,
+}
+
+/// The keys of rows.
+struct RowKeys {
+    set: KeyMap,
+    /// Some rows are NULL.
+    nulls: bool,
+}
+
+/// So many rows are compared as fast as their keys are found.
+const FEW: usize = 8;
+
+/// How often they are compared before their keys are written, which costs as much as comparing them a few times.
+const COMPARED_FIRST: u32 = 2;
+
+impl Rows {
+    fn new(rows: Arc<RowStore>, account: &Arc<Account>) -> Rows {
+        Rows {
+            rows,
+            account: Arc::clone(account),
+            asked: AtomicU32::new(0),
+            keys: OnceLock::new(),
+        }
+    }
+
+    fn keys(&self, key_of: &WriteKey<'_>) -> Option<RowKeys> {
+        let mut keys = RowKeys {
+            set: KeyMap::new(&self.account),
+            nulls: false,
+        };
+        let (mut row, mut key) = (Vec::new(), Vec::new());
+        for i in 0..self.rows.len() {
+            row.clear();
+            row.extend(self.rows.row(i).map(Val::from));
+            key.clear();
+            match key_of(&row, &mut key) {
+                RowKey::Written => {
+                    keys.set.insert(&key).ok()?;
+                }
+                RowKey::Null => keys.nulls = true,
+                RowKey::Unknown => return None,
+            }
+        }
+        Some(keys)
+    }
 }
 
 impl SubValues {
@@ -34,22 +91,22 @@ impl SubValues {
             } else {
                 fetch(p, env, outer).await?
             };
-            s.rows.push(Arc::new(rows));
+            s.of.push(Rows::new(Arc::new(rows), env.cx.memory()));
         }
         Ok(s)
     }
 
     /// Puts in the rows of one.
     pub fn set(&mut self, index: u32, rows: impl Into<Arc<RowStore>>) {
-        if let Some(s) = self.rows.get_mut(index as usize) {
-            *s = rows.into();
+        if let Some(s) = self.of.get_mut(index as usize) {
+            *s = Rows::new(rows.into(), &s.account);
         }
     }
 
     fn of(&self, index: u32) -> Result<&RowStore, SqlError> {
-        self.rows
+        self.of
             .get(index as usize)
-            .map(Arc::as_ref)
+            .map(|s| s.rows.as_ref())
             .ok_or_else(|| SqlError::internal("no such subquery"))
     }
 }
@@ -126,5 +183,17 @@ impl SubquerySource for SubValues {
             }
         }
         Ok(())
+    }
+
+    fn find(&self, index: u32, key: &[u8], key_of: &WriteKey<'_>) -> Option<ListLookup> {
+        let s = self.of.get(index as usize)?;
+        if s.rows.len() <= FEW || s.asked.fetch_add(1, Ordering::Relaxed) < COMPARED_FIRST {
+            return None;
+        }
+        let keys = s.keys.get_or_init(|| s.keys(key_of)).as_ref()?;
+        Some(match keys.set.get(key) {
+            Some(_) => ListLookup::Equal,
+            None => ListLookup::Not { nulls: keys.nulls },
+        })
     }
 }
