@@ -12,6 +12,7 @@ use super::fast;
 use super::hints;
 use super::joins;
 use super::lateral;
+use super::paging;
 use super::spool;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
@@ -19,7 +20,7 @@ use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
 use crate::bind::tree::BoundBlock;
 use crate::plan::{Block, QueryPlan, TablePlan};
-use sql_expr::{Expr, Val};
+use sql_expr::Expr;
 
 /// Groups for each row, where nothing better is known.
 const GROUPED: f64 = 0.1;
@@ -80,6 +81,10 @@ impl Optimizer<'_> {
             straight,
             order: if group.is_some() { &[] } else { &order },
             has_limit: limit.is_some(),
+            page: match group.is_none() && having.is_none() && !distinct && !calc_found_rows {
+                true => limit.as_ref().map(paging::rows_wanted),
+                false => None,
+            },
             changes,
             switches: self.switches(),
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
@@ -150,11 +155,7 @@ fn rows_out(block: &Block, joined: f64) -> f64 {
         Some(_) => (joined * GROUPED).max(1.0),
         None => joined,
     };
-    let most = block.limit.as_ref().and_then(|l| match l.count.as_const() {
-        Some(Val::Int(n)) => Some(*n as f64),
-        Some(Val::Uint(n)) => Some(*n as f64),
-        _ => None,
-    });
+    let most = block.limit.as_ref().and_then(|l| paging::number(&l.count));
     most.map_or(rows, |n| rows.min(n))
 }
 

@@ -66,6 +66,8 @@ pub(super) struct Graph<'a> {
     pub laterals: &'a [Option<Lateral<'a>>],
     /// For each table, the places of the same one.
     same: Vec<u64>,
+    /// The share of the rows that is wanted of what comes one after the other: what has to be done whole weighs as much more.
+    share: f64,
 }
 
 /// An order of tables.
@@ -181,6 +183,7 @@ impl<'a> Graph<'a> {
             inside,
             laterals,
             same,
+            share: 1.0,
         }
     }
 
@@ -189,12 +192,32 @@ impl<'a> Graph<'a> {
     /// # Errors
     /// The statement is killed, or its time is over.
     pub fn order(&self) -> Result<Order, SqlError> {
+        self.begun_with(self.candidates(0))
+    }
+
+    /// The cheapest order that begins with this table where of the rows this share is wanted, and the rest is not read; its cost is that of all.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order).
+    pub fn paged(&mut self, first: usize, share: f64) -> Result<Order, SqlError> {
+        self.share = share;
+        let found = self.begun_with(vec![first]);
+        self.share = 1.0;
+        found
+    }
+
+    /// Whether an order may begin with this table.
+    pub fn may_be_first(&self, t: usize) -> bool {
+        self.candidates(0).contains(&t)
+    }
+
+    fn begun_with(&self, first: Vec<usize>) -> Result<Order, SqlError> {
         let n = self.tables.len();
         if n <= MOST_BY_SETS && !self.straight {
-            self.by_sets()
+            self.by_sets(&first)
         } else {
             let mut best: Option<(Vec<State>, State)> = None;
-            for first in self.candidates(0) {
+            for first in first {
                 let found = self.greedy(first)?;
                 if best.as_ref().is_none_or(|b| found.1.cost < b.1.cost) {
                     best = Some(found);
@@ -210,15 +233,15 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn by_sets(&self) -> Result<Order, SqlError> {
+    fn by_sets(&self, first: &[usize]) -> Result<Order, SqlError> {
         let n = self.tables.len();
         let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
         let mut levels: Vec<BTreeMap<u64, State>> = Vec::with_capacity(n);
         let mut level: BTreeMap<u64, State> = BTreeMap::new();
         for size in 0..n {
             let mut next: BTreeMap<u64, State> = BTreeMap::new();
-            let mut extend = |mask: u64, state: Option<&State>| {
-                for t in self.candidates(mask) {
+            let mut extend = |mask: u64, state: Option<&State>, candidates: &[usize]| {
+                for &t in candidates {
                     let s = self.step(mask, state, t)?;
                     let known = next.get(&(mask | 1 << t));
                     if known.is_none_or(|k| s.cost < k.cost) {
@@ -228,10 +251,10 @@ impl<'a> Graph<'a> {
                 Ok::<(), SqlError>(())
             };
             if size == 0 {
-                extend(0, None)?;
+                extend(0, None, first)?;
             } else {
                 for (mask, s) in &level {
-                    extend(*mask, Some(s))?;
+                    extend(*mask, Some(s), &self.candidates(*mask))?;
                 }
             }
             levels.push(std::mem::replace(&mut level, next));
@@ -432,7 +455,7 @@ impl<'a> Graph<'a> {
             cost = if stored && !table.is_kept(self.switches) {
                 rows * alone.cost + self.waits(t, mask, used, &alone, rows).0
             } else {
-                cost + kept * KEEP + rows * find
+                (cost + kept * KEEP) / self.share + rows * find
             };
             let near = self.paths[t].best(mask);
             if stored && near.needs != 0 {
@@ -445,7 +468,7 @@ impl<'a> Graph<'a> {
         }
         let mut by_key = false;
         if let Some(l) = self.laterals.get(t).and_then(Option::as_ref) {
-            cost += l.whole;
+            cost += l.whole / self.share;
             if let Some(each) = l.cost(mask)
                 && let again = rows.min(alone.yields).max(1.0) * each + rows * PROBE
                 && again < cost

@@ -13,6 +13,7 @@ use super::equalities;
 use super::join_order::Graph;
 use super::lateral;
 use super::order::{self, Ordered};
+use super::paging;
 use super::range::rejects_null;
 use super::selectivity::Selectivity;
 use super::statistics::{Statistics, note_memory};
@@ -230,10 +231,13 @@ fn arrange(
         true => lateral::of_block(req, &conds),
         false => Vec::new(),
     };
-    let graph = Graph::new(req, paths, &conds, shares, &laterals);
+    let mut graph = Graph::new(req, paths, &conds, shares, &laterals);
     let mut ordered = Ordered::default();
     let mut bound = 0u64;
-    let found = graph.order()?;
+    let mut found = graph.order()?;
+    if by_key && let Some(paged) = paging::order(req, &mut graph, &found)? {
+        found = paged;
+    }
     for (t, path) in found.tables {
         ordered.tables.push(t);
         let mut choice = graph.paths[t].choice(path, bound);

@@ -23,6 +23,7 @@ mod join_order;
 mod joins;
 mod lateral;
 mod order;
+mod paging;
 mod quantified;
 mod range;
 mod selectivity;

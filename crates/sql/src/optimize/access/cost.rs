@@ -9,7 +9,7 @@ pub(super) const SEEK: f64 = 4.0;
 /// The work of going on in an index from one of many ranges to the next.
 pub(super) const NEXT_RANGE: f64 = 1.0;
 /// The work of looking up in the clustered index a row that another index led to.
-pub(super) const LOOK_UP: f64 = 6.0;
+pub(in crate::optimize) const LOOK_UP: f64 = 6.0;
 /// The work of making what is read of a row from an entry that holds it.
 pub(super) const COVERED: f64 = 0.5;
 /// As [`LOOK_UP`] where the rows are guessed, or are changed: an index that reads too much does less harm than reading and locking

@@ -409,3 +409,33 @@ fn json_is_valid_and_has_the_members_of_mysql() {
         "false"
     );
 }
+
+/// A page of a join is read in the order of an index where few rows of many are wanted, and only there.
+#[test]
+fn a_page_of_a_join_is_read_in_its_order() {
+    let mut c = client();
+    let join = "SELECT x.id, t2.c FROM t1 x JOIN t2 ON t2.id = x.b";
+    let paged = "\
+-> Limit: 5 row(s)
+    -> Nested loop inner join
+        -> Table scan on x (reverse)
+        -> Single-row index lookup on t2 using PRIMARY (id=x.b)";
+    let by = |c: &mut Client, rest: &str| c.tree(&format!("{join} {rest}"));
+    assert_eq!(by(&mut c, "ORDER BY x.id DESC LIMIT 5"), paged);
+    let begins = |tree: &str| tree.contains("scan on x") && !tree.contains("Hash");
+    for (rest, is_paged) in [
+        ("ORDER BY x.id LIMIT 5", true),
+        ("ORDER BY x.id LIMIT 3 OFFSET 7", true),
+        ("ORDER BY x.a, x.id LIMIT 5", true),
+        ("ORDER BY x.id LIMIT 100000", false),
+        ("ORDER BY x.id, t2.c LIMIT 5", false),
+        ("GROUP BY x.id, t2.c ORDER BY x.id LIMIT 5", false),
+    ] {
+        let tree = by(&mut c, rest);
+        let in_order = begins(&tree) && !tree.contains("Sort:");
+        assert_eq!(in_order, is_paged, "{rest}\n{tree}");
+    }
+    c.run("SET optimizer_switch = 'prefer_ordering_index=off'");
+    let off = by(&mut c, "ORDER BY x.a, x.id LIMIT 5");
+    assert!(off.contains("Sort:"), "{off}");
+}

@@ -1,0 +1,98 @@
+//! Joins of which a page is wanted: `ORDER BY .. LIMIT 10`, where an index of one table has the order. Its rows are read in that order, each is
+//! looked for in the other tables, and the rest is left alone; everything else reads all to throw most away (Carey and Kossmann, "On saying
+//! `enough already!' in SQL", SIGMOD 1997).
+//!
+//! The estimate takes the rows that pass as spread evenly. Where they are not, a page costs as much as all rows: so it has to pay well, and all
+//! rows must not cost much more in that order than in the cheapest.
+
+use types::SqlError;
+
+use super::access::LOOK_UP;
+use super::conditions::Request;
+use super::join_order::{Graph, Order};
+use super::order::{self, Ordered};
+use crate::bind::tree::LimitPlan;
+use crate::plan::Access;
+use sql_expr::{Expr, Val};
+
+/// The share of the cheapest order's cost that a page may take.
+const PAYS: f64 = 0.25;
+/// How much more all rows may cost in the order of the page.
+const WORST: f64 = 10.0;
+/// The work of sorting a row, in rows read.
+const SORT: f64 = 1.0;
+/// Rows of a page whose size a parameter says.
+const A_PAGE: f64 = 100.0;
+
+/// A number of rows, where it is constant.
+pub(super) fn number(e: &Expr) -> Option<f64> {
+    match e.as_const() {
+        Some(Val::Int(n)) => Some(*n as f64),
+        Some(Val::Uint(n)) => Some(*n as f64),
+        _ => None,
+    }
+}
+
+/// Rows that have to come, those that are skipped included.
+pub(super) fn rows_wanted(limit: &LimitPlan) -> f64 {
+    let part = |e: &Expr| number(e).unwrap_or(A_PAGE);
+    part(&limit.count) + limit.offset.as_ref().map_or(0.0, part)
+}
+
+/// The order that gives a page for less than `best` gives all rows; `None` where there is none.
+///
+/// # Errors
+/// The statement is killed, or its time is over.
+pub(super) fn order(
+    req: &Request<'_>,
+    graph: &mut Graph<'_>,
+    best: &Order,
+) -> Result<Option<Order>, SqlError> {
+    let Some(page) = req.page.filter(|page| *page < best.rows) else {
+        return Ok(None);
+    };
+    let allowed = req.switches.prefer_ordering_index() && !req.straight && !req.changes;
+    if !allowed || graph.tables.len() < 2 || req.order.is_empty() {
+        return Ok(None);
+    }
+    let Some((first, sought)) = in_order(req, graph) else {
+        return Ok(None);
+    };
+    let share = (page / best.rows.max(1.0)).max(f64::MIN_POSITIVE);
+    let paged = graph.paged(first, share)?;
+    if paged.tables.len() != best.tables.len() {
+        return Ok(None);
+    }
+    let whole = paged.cost + sought;
+    let others = best.cost + best.rows * SORT;
+    // What is kept has to be read whole for a page too, and is no part of what comes one after the other.
+    let comes_in_turn = paged.tables[1..].iter().all(|(_, path)| path.needs != 0);
+    if comes_in_turn && whole > others * WORST {
+        return Ok(None);
+    }
+    Ok((whole * share < others * PAYS).then_some(paged))
+}
+
+/// The table whose rows can be read in the order that is asked for, if it may be the first; and the work of looking for them where an index leads to
+/// them that does not hold them.
+fn in_order(req: &Request<'_>, graph: &Graph<'_>) -> Option<(usize, f64)> {
+    let slot = req.order.first()?.expr.as_column()?.slot;
+    let first = graph.tables.iter().position(|t| t.slot == slot)?;
+    if !graph.may_be_first(first) {
+        return None;
+    }
+    let path = graph.paths[first].best(0);
+    let mut alone = Ordered {
+        tables: vec![first],
+        choices: vec![graph.paths[first].choice(path, 0)],
+    };
+    if !order::satisfy(req, &graph.paths, &mut alone) {
+        return None;
+    }
+    match alone.choices[0].access {
+        // One row is in any order, but what is joined to it is not.
+        Access::Get(_) | Access::Nothing => None,
+        Access::Full { index, .. } if index != 0 => Some((first, path.cost * LOOK_UP)),
+        _ => Some((first, 0.0)),
+    }
+}
