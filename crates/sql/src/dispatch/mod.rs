@@ -168,7 +168,7 @@ impl Session {
                 | Statement::Truncate(_)
                 | Statement::CreateIndex(_)
                 | Statement::DropIndex(_) => {
-                    command::ddl::run(self, granted, statement, sink).await
+                    command::ddl::run(self, granted, statement, params, sink).await
                 }
                 Statement::Call(c) => Err(refused::no_procedure(self, &c.name)),
                 other => Err(SqlError::not_supported(&refused::name_of(other))),
