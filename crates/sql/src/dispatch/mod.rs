@@ -110,6 +110,7 @@ impl Session {
                 }
                 Statement::Show(show) => command::show::run(self, granted, show, sink).await,
                 Statement::Describe(d) => command::show::describe(self, granted, d, sink),
+                Statement::Help(_) => Ok(command::show::help(granted, sink)),
                 Statement::Prepare { name, source } => self.prepare_named(name, source).await,
                 Statement::Execute { name, using } => self.execute_named(name, using, sink).await,
                 Statement::Deallocate(name) => self.deallocate_named(name),
