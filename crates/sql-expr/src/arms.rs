@@ -6,7 +6,7 @@ use types::collation::CollationId;
 use super::ctx::EvalCtx;
 use super::infer::common;
 use super::node::{Expr, Node};
-use super::ty::{ExprType, Shape, StrKind};
+use super::ty::{ExprType, IntKind, Shape, StrKind};
 use super::unify;
 
 /// The common type of expressions of which one is chosen, and whose texts all convert to it. `op` names the operation in a collation error.
@@ -21,7 +21,13 @@ pub fn common_of(parts: &[&Expr], connection: CollationId, op: &str) -> Result<E
     if settled.peek().is_none() || !settled.all(|t| takes_parameters(t)) {
         types = parts.iter().map(|e| &e.ty).collect();
     }
-    let ty = common(&types, connection, op)?.words_as_text();
+    let mut ty = common(&types, connection, op)?.words_as_text();
+    if let Shape::Int { kind, digits, .. } = &mut ty.shape
+        && types.len() < parts.len()
+    {
+        // The value may need all 64 bits: a whole number for a parameter is a BIGINT (the manual, "PREPARE Statement").
+        (*kind, *digits) = (IntKind::Big, 20);
+    }
     if ty.is_text() {
         unify::convertible(parts.iter().copied(), ty.collation, connection, op)?;
     }

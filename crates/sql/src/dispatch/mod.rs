@@ -110,6 +110,7 @@ impl Session {
                 }
                 Statement::Show(show) => command::show::run(self, granted, show, sink).await,
                 Statement::Describe(d) => command::show::describe(self, granted, d, sink),
+                Statement::Help(_) => Ok(command::show::help(granted, sink)),
                 Statement::Prepare { name, source } => self.prepare_named(name, source).await,
                 Statement::Execute { name, using } => self.execute_named(name, using, sink).await,
                 Statement::Deallocate(name) => self.deallocate_named(name),
@@ -168,7 +169,7 @@ impl Session {
                 | Statement::Truncate(_)
                 | Statement::CreateIndex(_)
                 | Statement::DropIndex(_) => {
-                    command::ddl::run(self, granted, statement, sink).await
+                    command::ddl::run(self, granted, statement, params, sink).await
                 }
                 Statement::Call(c) => Err(refused::no_procedure(self, &c.name)),
                 other => Err(SqlError::not_supported(&refused::name_of(other))),

@@ -26,7 +26,6 @@ pub(super) fn name_of(s: &Statement) -> String {
         Statement::CreateRoutine(_) => "CREATE PROCEDURE or FUNCTION".to_owned(),
         Statement::CreateEvent(_) => "CREATE EVENT".to_owned(),
         Statement::LoadData(_) => "LOAD DATA".to_owned(),
-        Statement::Help(_) => "HELP".to_owned(),
         Statement::Signal(_) | Statement::Resignal(_) => "SIGNAL".to_owned(),
         Statement::GetDiagnostics(_) => "GET DIAGNOSTICS".to_owned(),
         Statement::Restart => "RESTART".to_owned(),

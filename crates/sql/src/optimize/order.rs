@@ -10,6 +10,7 @@ use super::conditions::{CondInfo, Request};
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::plan::{Access, QueryPlan, RangeAccess, SortKey};
+use sql_expr::{Column, Expr, Node};
 use sql_parser::ast::AggregateFunc;
 
 /// The order of the tables and how each is read.
@@ -58,6 +59,14 @@ fn entry_columns(t: &Table, index: usize) -> Vec<(u16, bool)> {
     out
 }
 
+/// The column of a table in whose own order an expression's values are. With COLLATE they may be in another.
+fn ordered_column<'e>(e: &'e Expr, t: &Table, slot: u16) -> Option<&'e Column> {
+    let c = e.as_column().filter(|c| c.slot == slot)?;
+    let of = t.def.columns.get(usize::from(c.ordinal))?;
+    let own = !matches!(e.node, Node::Collate(_)) || of.ty.collation() == e.ty.collation;
+    own.then_some(c)
+}
+
 /// Whether an index whose first `equal` columns are fixed delivers the order; `Some(true)` backwards.
 fn delivers(t: &Table, slot: u16, index: usize, equal: usize, order: &[SortKey]) -> Option<bool> {
     let columns = entry_columns(t, index);
@@ -65,7 +74,7 @@ fn delivers(t: &Table, slot: u16, index: usize, equal: usize, order: &[SortKey])
     let mut at = equal.min(columns.len());
     let mut direction: Option<bool> = None;
     for k in order {
-        let c = k.expr.as_column().filter(|c| c.slot == slot)?;
+        let c = ordered_column(&k.expr, t, slot)?;
         if fixed.contains(&c.ordinal) || columns[..at].iter().any(|x| x.0 == c.ordinal) {
             continue;
         }
@@ -149,7 +158,7 @@ pub(crate) fn first_of_index(
     };
     let t = &req.tables[*first];
     let table = stored(t)?;
-    let column = agg.args.first()?.as_column().filter(|c| c.slot == t.slot)?;
+    let column = ordered_column(agg.args.first()?, table, t.slot)?;
     let choice = &mut found.choices[0];
     if choice.used.len() != conds.len() {
         return None;

@@ -6,9 +6,12 @@
 //! - *area* and *aspect* are texts with `*` for anything, several with `|` between them.
 //! - *statement* is such a text, or behind `~` a pattern of the tree ([`pattern`](super::pattern)), which is what a kind of difference is
 //!   told with: `~ @compare[time, text]` is a time that is compared with text somewhere in it.
-//! - *ours* and *theirs* are such texts; or say how the answers differ ([`relation`](super::relation)): `=null` for rows that are alike but
-//!   for where ours is NULL (`=theirs-null`, `=zeroes`, `=near`, `=sign`, `=fraction`, `=second`, `=digits`, `=truth`, and several with commas), `+1292`
-//!   and `+` for warnings that are alike but that ours may have 1292 too.
+//! - *ours* and *theirs* are such texts, several with ` or ` between them; or say how the answers differ
+//!   ([`relation`](super::relation)): `=null` for rows that are alike but for where ours is NULL, `=fewer` for some of the other's rows (the
+//!   words are in `relation/cell.rs` and `relation/rows.rs`, several with commas between them); `:text>bytes` and `:` for columns of which ours
+//!   are text where the other's are bytes; `+1292` and `+` for warnings that are alike but that ours may have 1292 too.
+//!
+//! A line that takes any answer beside any other is broad: it hides every fault of its area. There is to be none.
 
 use super::case::{Case, Difference};
 use super::glob::fits;
@@ -30,6 +33,19 @@ pub struct Line {
     pub why: String,
     /// How many differences it has explained.
     pub used: u64,
+}
+
+impl Line {
+    /// Whether it takes any answer of ours beside any other.
+    #[cfg(test)]
+    pub fn is_broad(&self) -> bool {
+        self.answers.is_broad()
+    }
+
+    /// Its place and reason, for a report.
+    pub fn named(&self) -> String {
+        format!("line {}: {}", self.number, self.why)
+    }
 }
 
 /// What a line says of a statement.
@@ -124,6 +140,21 @@ mod tests {
     fn the_list_of_the_tree_reads() {
         let lines = read().unwrap();
         assert!(lines.iter().all(|line| line.why.len() > 10));
+    }
+
+    /// The number of broad lines may only fall: who removes one lowers it here.
+    const BROAD: usize = 0;
+
+    #[test]
+    fn few_lines_take_any_answer() {
+        let lines = read().unwrap();
+        let broad: Vec<usize> = lines
+            .iter()
+            .filter(|l| l.is_broad())
+            .map(|l| l.number)
+            .collect();
+        assert_eq!(broad.len(), BROAD, "lines {broad:?}");
+        assert!(parse("a ;; text ;; * ;; * ;; * ;; why").unwrap()[0].is_broad());
     }
 
     #[test]

@@ -304,12 +304,9 @@ impl Found {
     }
 
     fn report(&self, statements: u64) -> Outcome<()> {
-        let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
-        for line in self.documented.iter().filter(|l| l.used > 0) {
-            *reasons.entry(&line.why).or_default() += line.used;
-        }
-        for (why, count) in &reasons {
-            println!("    {count} documented: {why}");
+        let used = || self.documented.iter().filter(|l| l.used > 0);
+        for line in used() {
+            println!("    {} documented by {}", line.used, line.named());
         }
         let mut unknown: Vec<&(u64, String)> = self.unknown.values().collect();
         unknown.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
@@ -319,7 +316,7 @@ impl Found {
         if unknown.len() > SHOWN {
             println!("\n… and {} kinds more", unknown.len() - SHOWN);
         }
-        let documented: u64 = reasons.values().sum();
+        let documented: u64 = used().map(|l| l.used).sum();
         println!("    {statements} statements, {documented} documented differences");
         match self.unknown.len() {
             0 => Ok(()),

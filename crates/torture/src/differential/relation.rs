@@ -1,39 +1,23 @@
 //! What a line of the list says of the two answers: a text with `*` in it, how the one follows from the other, or which warnings one has more.
 
+mod cell;
+mod rows;
+
 use super::glob::fits;
+use cell::Cell;
+use rows::Rows;
 
 /// What is said of our answer and the other.
 #[derive(Debug)]
 pub enum Relation {
-    /// Each is a text with `*` for anything.
-    Globs(String, String),
-    /// Wherever they differ one of these says how.
-    Cells(Vec<Cell>, String),
+    /// Each is one of some texts with `*` for anything.
+    Globs(Vec<String>, Vec<String>),
+    /// One of the second says how all rows differ, or wherever two cells differ one of the first says how.
+    Cells(Vec<Cell>, Vec<Rows>, String),
+    /// Lists of as many members: where they differ, it is one of these pairs.
+    Members(Vec<(String, String)>),
     /// Ours has at most the first numbers more, the other at most the second.
     More(Vec<String>, Vec<String>),
-}
-
-/// How two cells differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cell {
-    /// Ours is NULL.
-    Null,
-    /// The other is.
-    TheirsNull,
-    /// By zeroes behind the point.
-    Zeroes,
-    /// Of 15 digits and more, by less than a double shows of them.
-    Near,
-    /// By the sign of a zero.
-    Sign,
-    /// By the fraction of a second.
-    Fraction,
-    /// By a second at most, to which a fraction is rounded.
-    Second,
-    /// One is a number in the digits of the other, written with an exponent or in another length.
-    Digits,
-    /// One is 1 and the other 0, or one of them NULL.
-    Truth,
 }
 
 impl Relation {
@@ -50,32 +34,77 @@ impl Relation {
             };
             return Ok(Relation::More(numbers(ours)?, numbers(theirs)?));
         }
+        if let Some(pairs) = ours.strip_prefix(':') {
+            let pair = |pair: &str| -> Result<(String, String), String> {
+                let (a, b) = pair.split_once('>').ok_or("'>' belongs between a pair")?;
+                Ok((a.trim().to_owned(), b.trim().to_owned()))
+            };
+            return match theirs {
+                ":" => Ok(Relation::Members(
+                    pairs.split(',').map(pair).collect::<Result<_, _>>()?,
+                )),
+                _ => Err("':' belongs before both".to_owned()),
+            };
+        }
         let Some(words) = ours.strip_prefix('=') else {
-            return Ok(Relation::Globs(ours.to_owned(), theirs.to_owned()));
+            let texts = |text: &str| text.split(" or ").map(str::to_owned).collect();
+            return Ok(Relation::Globs(texts(ours), texts(theirs)));
         };
-        let cell = |word: &str| match word {
-            "null" => Ok(Cell::Null),
-            "theirs-null" => Ok(Cell::TheirsNull),
-            "zeroes" => Ok(Cell::Zeroes),
-            "near" => Ok(Cell::Near),
-            "sign" => Ok(Cell::Sign),
-            "fraction" => Ok(Cell::Fraction),
-            "second" => Ok(Cell::Second),
-            "digits" => Ok(Cell::Digits),
-            "truth" => Ok(Cell::Truth),
-            _ => Err(format!("what is ={word}?")),
-        };
-        let cells = words.split(',').map(cell).collect::<Result<_, _>>()?;
-        Ok(Relation::Cells(cells, theirs.to_owned()))
+        let (mut cells, mut rows) = (Vec::new(), Vec::new());
+        for word in words.split(',') {
+            match (Cell::named(word), Rows::named(word)) {
+                (Some(cell), _) => cells.push(cell),
+                (_, Some(row)) => rows.push(row),
+                _ => return Err(format!("what is ={word}?")),
+            }
+        }
+        Ok(Relation::Cells(cells, rows, theirs.to_owned()))
     }
 
     /// Whether two answers are so.
     pub fn holds(&self, ours: &str, theirs: &str) -> bool {
         match self {
-            Relation::Globs(a, b) => fits(a, ours) && fits(b, theirs),
+            Relation::Globs(a, b) => {
+                let one_of = |globs: &[String], text| globs.iter().any(|g| fits(g, text));
+                one_of(a, ours) && one_of(b, theirs)
+            }
             Relation::More(a, b) => has_more(ours, theirs, a) && has_more(theirs, ours, b),
-            Relation::Cells(ways, glob) => fits(glob, theirs) && cells(ways, ours, theirs),
+            Relation::Cells(ways, whole, glob) => {
+                fits(glob, theirs) && {
+                    let (ours, theirs) = (rows::cut(ours), rows::cut(theirs));
+                    // One empty cell is written as no row is.
+                    let filled = |rows: &[Vec<String>]| match rows {
+                        [] => vec![vec![String::new()]],
+                        rows => rows.to_vec(),
+                    };
+                    let (filled_ours, filled_theirs) = (filled(&ours), filled(&theirs));
+                    whole.iter().any(|way| way.tells(&ours, &theirs))
+                        || cells(ways, &filled_ours, &filled_theirs)
+                }
+            }
+            Relation::Members(pairs) => {
+                let (a, b) = (ours.split(','), theirs.split(','));
+                let known = |(a, b): (&str, &str)| {
+                    a == b || pairs.iter().any(|(x, y)| fits(x, a) && fits(y, b))
+                };
+                a.clone().count() == b.clone().count() && a.zip(b).all(known)
+            }
         }
+    }
+
+    /// Whether it takes any answer of ours beside any other, and so proves nothing.
+    #[cfg(test)]
+    pub fn is_broad(&self) -> bool {
+        // Answers that have nothing to do with each other.
+        const PAIRS: [(&str, &str); 6] = [
+            ("rows", "1064"),
+            ("1064", "rows"),
+            ("7", "some text"),
+            ("some text", "7"),
+            ("integer", "text"),
+            ("text", "integer"),
+        ];
+        PAIRS.iter().all(|(a, b)| self.holds(a, b))
     }
 }
 
@@ -87,73 +116,21 @@ fn has_more(a: &str, b: &str, most: &[String]) -> bool {
         .all(|n| most.iter().any(|m| fits(m, n)))
 }
 
-fn cells(ways: &[Cell], ours: &str, theirs: &str) -> bool {
-    let cut = |text: &str| -> Vec<Vec<String>> {
-        let cells = |row: &str| row.split(" | ").map(str::to_owned).collect();
-        text.split(" / ").map(cells).collect()
-    };
-    let (ours, theirs) = (cut(ours), cut(theirs));
+/// Whether one of `ways` tells wherever the cells differ. What follows from a cell before it that differs is no difference of its own.
+fn cells(ways: &[Cell], ours: &[Vec<String>], theirs: &[Vec<String>]) -> bool {
     ours.len() == theirs.len()
-        && ours.iter().zip(&theirs).all(|(a, b)| {
-            let mut both = a.iter().zip(b);
+        && ours.iter().zip(theirs).all(|(a, b)| {
+            let differs = |at: usize| a.get(at) != b.get(at);
+            let implied = |at: usize| {
+                let from = [1, 2].iter().filter_map(|back| at.checked_sub(*back));
+                from.into_iter().any(differs) && cell::follows(a, at) && cell::follows(b, at)
+            };
+            let mut both = a.iter().zip(b).enumerate();
             a.len() == b.len()
-                && both.all(|(a, b)| a == b || ways.iter().any(|way| way.tells(a, b)))
+                && both.all(|(at, (x, y))| {
+                    x == y || implied(at) || ways.iter().any(|way| way.tells(x, y))
+                })
         })
-}
-
-impl Cell {
-    fn tells(self, ours: &str, theirs: &str) -> bool {
-        let numbers = || Some((ours.parse::<f64>().ok()?, theirs.parse::<f64>().ok()?));
-        match self {
-            Cell::Null => ours == "NULL",
-            Cell::TheirsNull => theirs == "NULL",
-            Cell::Zeroes => bare(ours) == bare(theirs),
-            Cell::Near => {
-                let long = digits(ours).max(digits(theirs)) >= 15;
-                long && numbers().is_some_and(|(a, b)| (a - b).abs() <= a.abs() * 1e-14)
-            }
-            Cell::Sign => {
-                let signed = ours.starts_with('-') != theirs.starts_with('-');
-                signed && numbers().is_some_and(|(a, b)| a == 0.0 && b == 0.0)
-            }
-            Cell::Fraction => {
-                let (a, b) = (whole(ours), whole(theirs));
-                a == b && a.contains(':')
-            }
-            Cell::Second => match (seconds(ours), seconds(theirs)) {
-                (Some(a), Some(b)) => matches!((a - b).abs(), 0 | 1 | 86_399),
-                _ => false,
-            },
-            Cell::Digits => numbers().is_some_and(|(a, b)| (a - b).abs() <= a.abs() * 1e-3),
-            Cell::Truth => [ours, theirs]
-                .iter()
-                .all(|t| matches!(*t, "0" | "1" | "NULL")),
-        }
-    }
-}
-
-/// A number without the zeroes at the end of its fraction.
-fn bare(text: &str) -> &str {
-    match text.contains('.') && !text.contains('e') {
-        true => text.trim_end_matches('0').trim_end_matches('.'),
-        false => text,
-    }
-}
-
-fn digits(text: &str) -> usize {
-    text.bytes().filter(u8::is_ascii_digit).count()
-}
-
-fn whole(text: &str) -> &str {
-    text.split_once('.').map_or(text, |(whole, _)| whole)
-}
-
-/// The second of the day of a time.
-fn seconds(text: &str) -> Option<i64> {
-    let mut parts = whole(text).rsplit(':');
-    let mut next = || parts.next()?.rsplit(' ').next()?.parse::<i64>().ok();
-    let (seconds, minutes, hours) = (next()?, next()?, next()?);
-    Some(hours.abs() * 3600 + minutes * 60 + seconds)
 }
 
 #[cfg(test)]
@@ -193,6 +170,114 @@ mod tests {
     }
 
     #[test]
+    fn how_numbers_and_texts_differ() {
+        for (word, ours, theirs, is) in [
+            ("case", "abc", "ABC", true),
+            ("case", "abc", "abd", false),
+            ("empty", "", "a", true),
+            ("theirs-empty", "", "a", false),
+            ("bytes", "[3, ff]", "1023", true),
+            ("bytes", "A", "65", true),
+            ("bytes", "A", "66", false),
+            ("packed", "20010203023000", "2001-02-03 02:30:00.0", true),
+            ("packed", "20010203023001", "2001-02-03 02:30:00.0", false),
+            ("packed", "1", "00:00:01", true),
+            ("times", "10:11:12,10:11:13", "2001-02-03", true),
+            ("number", "1,2", "0,x", false),
+            ("members", "a,b,c", "b,a,c", true),
+            ("members", "a,b,c", "x,y,c", false),
+            ("json", "[true, null]", "[1, null]", true),
+            ("json", "[true, null]", "[0, null]", false),
+            ("charset", "utf8mb4_general_ci", "binary", true),
+            ("charset", "utf8mb4_general_ci", "a", false),
+            ("cut", "[c3]", "Ä", true),
+            ("cut", "ab", "abc", true),
+            ("cut", "", "abc", false),
+            ("labels", "a,12", "b", true),
+            ("labels", "a,12", "d", false),
+            ("unit", "2", "1.5", true),
+            ("unit", "3", "1.5", false),
+            ("wrap", "-1", "18446744073709551615", true),
+            ("wrap", "-2", "18446744073709551615", false),
+            ("bound", "9223372036854775807", "0", true),
+            ("bound", "7", "0", false),
+            ("today", "2023-11-14 01:00:00", "NULL", true),
+            ("today", "2022-11-14 01:00:00", "NULL", false),
+            ("zero-date", "0000-00-00", "2001-01-01", true),
+            ("zero", "5", "0.0", true),
+            ("zero", "5", "a", false),
+            ("times", "-838:59:59", "2001-02-03", true),
+            ("times", "10:11:12.5", "5", false),
+            ("number", "5", "1e3", true),
+            ("number", "5", "inf", false),
+            ("before", "1", "a", true),
+            ("before", "b", "A", false),
+            ("behind", "b", "A", true),
+        ] {
+            assert_eq!(
+                holds(&format!("={word}"), "*", ours, theirs),
+                is,
+                "{word}: {ours}, {theirs}"
+            );
+        }
+    }
+
+    #[test]
+    fn how_rows_differ() {
+        assert!(holds("=fewer", "*", "1 / 3", "1 / 2 / 3"));
+        assert!(holds("=fewer", "*", "", "1"));
+        assert!(!holds("=fewer", "*", "1 / 4", "1 / 2 / 3"));
+        assert!(holds("=more", "*", "1 / 1", "1"));
+        assert!(!holds("=more", "*", "1", "1 / 1"));
+        assert!(holds("=order", "*", "2 / 1", "1 / 2"));
+        assert!(!holds("=order", "*", "2 / 2", "1 / 2"));
+        assert!(holds("=groups", "*", "4 | 1 / 2 | 5", "6 | 1"));
+        assert!(!holds("=groups", "*", "4 | 1 / 2 | 5", "7 | 1"));
+    }
+
+    #[test]
+    fn what_follows_from_a_cell_is_no_difference() {
+        assert!(holds("=unit", "*", "2 | 32", "1 | 31"));
+        assert!(!holds("=unit", "*", "2 | 33", "1 | 31"));
+        assert!(holds(
+            "=cut",
+            "*",
+            "ab | 6162 | ascii | 2",
+            "abc | 616263 | ascii | 3"
+        ));
+        assert!(!holds(
+            "=cut",
+            "*",
+            "ab | 6162 | ascii | 4",
+            "abc | 616263 | ascii | 3"
+        ));
+        assert!(!holds("=null", "*", "2 | 32", "2 | 31"));
+    }
+
+    #[test]
+    fn members_of_lists() {
+        assert!(holds(
+            ":integer>real,text>bytes",
+            ":",
+            "integer,text",
+            "real,bytes"
+        ));
+        assert!(!holds(":integer>real", ":", "integer,text", "real,bytes"));
+        assert!(!holds(":integer>real", ":", "integer", "real,real"));
+        assert!(holds("1 or 2", "3", "2", "3"));
+    }
+
+    #[test]
+    fn what_proves_nothing_is_broad() {
+        let broad = |a, b| Relation::read(a, b).unwrap().is_broad();
+        assert!(broad("*", "*"));
+        assert!(broad("=before,behind", "*"));
+        assert!(!broad("*", "1292"));
+        assert!(!broad("=before,null,number", "*"));
+        assert!(!broad(":integer>*", ":"));
+    }
+
+    #[test]
     fn which_warnings_are_more() {
         assert!(holds("+1292", "+", "1265,1292", "1265"));
         assert!(holds("+1292", "+1365", "1292", "1365"));
@@ -204,5 +289,7 @@ mod tests {
     fn what_is_no_relation_is_refused() {
         assert!(Relation::read("=nothing", "*").is_err());
         assert!(Relation::read("+1292", "*").is_err());
+        assert!(Relation::read(":integer", ":").is_err());
+        assert!(Relation::read(":integer>text", "*").is_err());
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::{ColumnDef, ColumnDefault, IndexKind, TableDef, UNFINISHED};
 use types::error::codes;
-use types::{CollationId, Level, SqlError, Warning};
+use types::{CollationId, Level, SqlError, Value, Warning};
 
 use crate::command::planned::REPLANS;
 use crate::context::Session;
@@ -27,6 +27,7 @@ use super::temporary;
 pub async fn run(
     s: &mut Session,
     stmt: &CreateTable,
+    params: &[Value],
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
     let name = s.changeable_name(&stmt.name)?;
@@ -61,7 +62,7 @@ pub async fn run(
         return make(s, def, stmt).await;
     };
     for _ in 0..REPLANS {
-        let made = from_query(s, stmt, query, &schema, collation, sink).await;
+        let made = from_query(s, stmt, query, &schema, collation, params, sink).await;
         if let Some(made) = ExecError::unless_stale(made) {
             return made;
         }
@@ -201,12 +202,13 @@ async fn from_query(
     query: &ast::Query,
     schema: &str,
     collation: CollationId,
+    params: &[Value],
     sink: &mut dyn ResultSink,
 ) -> Result<Done, ExecError> {
     if query.into.is_some() {
         return Err(SqlError::fixed(codes::ER_MISPLACED_INTO).into());
     }
-    let plan = s.plan(&ast::Statement::Query(Box::new(query.clone())))?;
+    let plan = s.plan_for(&ast::Statement::Query(Box::new(query.clone())), params)?;
     let plan = Arc::clone(plan.peek());
     let of_query = query_columns(s, &plan)?;
     let def = define(s, stmt, of_query, schema, collation)?;
@@ -230,7 +232,7 @@ async fn from_query(
             false => Err(e.into()),
         };
     }
-    let filled = fill(s, stmt, &plan, query, schema, sink).await;
+    let filled = fill(s, stmt, &plan, query, schema, params, sink).await;
     let done = match filled {
         Ok(done) => done,
         Err(e) => {
@@ -259,6 +261,7 @@ async fn fill(
     plan: &Plan,
     query: &ast::Query,
     schema: &str,
+    params: &[Value],
     sink: &mut dyn ResultSink,
 ) -> Result<Done, ExecError> {
     let column = |name: &str| ast::ColumnRef {
@@ -282,8 +285,8 @@ async fn fill(
         on_duplicate: Vec::new(),
         returning: Vec::new(),
     };
-    let plan = s.plan(&ast::Statement::Insert(Box::new(insert)))?;
-    s.run_plan(&plan, Session::NO_PARAMS, sink).await
+    let plan = s.plan_for(&ast::Statement::Insert(Box::new(insert)), params)?;
+    s.run_plan(&plan, params, sink).await
 }
 
 /// The stored column that a column of a query is, and nothing else.

@@ -35,8 +35,8 @@ pub(super) use alter::rebuild_as_is;
 
 use std::sync::Arc;
 
-use types::SqlError;
 use types::error::codes;
+use types::{SqlError, Value};
 
 use crate::access::Granted;
 use crate::context::Session;
@@ -51,12 +51,13 @@ pub async fn run(
     s: &mut Session,
     _: &Granted,
     statement: &Statement,
+    params: &[Value],
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
     // Rows that it fills have the time that the binary log says: one for all of it.
     let before = s.fixed_timestamp;
     s.fixed_timestamp = Some(s.now_micros());
-    let done = run_at_once(s, statement, sink).await;
+    let done = run_at_once(s, statement, params, sink).await;
     s.fixed_timestamp = before;
     done
 }
@@ -64,6 +65,7 @@ pub async fn run(
 async fn run_at_once(
     s: &mut Session,
     statement: &Statement,
+    params: &[Value],
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
     match temporary::alone(s, statement) {
@@ -93,7 +95,7 @@ async fn run_at_once(
         }
         let by_others = binlog_text::goes_by_others(statement);
         s.engine.set_definition_seen(by_others.then_some(version));
-        let done = carry_out(s, statement, sink).await;
+        let done = carry_out(s, statement, params, sink).await;
         s.engine.set_definition_seen(None);
         let logged = s.definition_logged(done.is_ok(), seen).await;
         match (done, logged) {
@@ -113,13 +115,14 @@ async fn run_at_once(
 async fn carry_out(
     s: &mut Session,
     statement: &Statement,
+    params: &[Value],
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
     match statement {
         Statement::CreateDatabase(c) => database::create(s, c).await,
         Statement::AlterDatabase(a) => database::alter(s, a).await,
         Statement::DropDatabase { if_exists, name } => database::drop(s, *if_exists, name).await,
-        Statement::CreateTable(c) => create::run(s, c, sink).await,
+        Statement::CreateTable(c) => create::run(s, c, params, sink).await,
         Statement::AlterTable(a) => alter::run(s, a).await,
         Statement::DropTable(d) => drop::tables(s, d).await,
         Statement::CreateView(v) => view::create(s, v).await,

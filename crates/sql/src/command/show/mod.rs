@@ -94,6 +94,11 @@ pub fn describe(
     Ok(rows.send(sink))
 }
 
+/// HELP 'topic'.
+pub fn help(_: &Granted, sink: &mut dyn ResultSink) -> Done {
+    server::help().send(sink)
+}
+
 /// The columns that COM_FIELD_LIST reports, with their defaults.
 ///
 /// # Errors

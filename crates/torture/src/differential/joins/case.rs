@@ -157,7 +157,7 @@ impl Case {
             let found = ["joins-refused", "error", &sql, codes[0].trim(), &codes[1]];
             let line = documented::find_text(lines, found).filter(|_| other.code != mine.code);
             if let Some(line) = line {
-                verdict = Verdict::Documented(line.why.clone());
+                verdict = Verdict::Documented(line.named());
             } else if other.code == mine.code && self.agrees(&mine, theirs, &sql, ordered)? {
                 verdict = Verdict::Undecided;
             } else {

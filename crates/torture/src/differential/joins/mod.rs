@@ -242,13 +242,14 @@ impl Tally {
             Against::Way(_) => "joins-plans",
         };
         let said = |answer: &side::Answer| match found.aspect() {
-            "text" => answer.told(),
+            // Sorted, since few statements give an order.
+            "text" => answer.compared(false, true).join(" / "),
             _ => answer.code.to_string(),
         };
         let (ours, other) = (said(&found.ours), said(&found.other));
         let line = documented::find_text(lines, [area, found.aspect(), &sql, &ours, &other]);
         if let Some(line) = line {
-            *self.documented.entry(line.why.clone()).or_default() += 1;
+            *self.documented.entry(line.named()).or_default() += 1;
             return;
         }
         let key = format!("{area} {} {}", found.aspect(), shape(&sql));

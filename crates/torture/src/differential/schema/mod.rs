@@ -230,7 +230,7 @@ impl Client<'_> {
         found: Difference,
     ) -> Outcome<bool> {
         if let Some(line) = documents(&self.lines, &found, world.orphans) {
-            *self.tally.documented.entry(line.why.clone()).or_default() += 1;
+            *self.tally.documented.entry(line.named()).or_default() += 1;
             return Ok(false);
         }
         if let Some(theirs) = &mut self.two.theirs
