@@ -19,7 +19,7 @@ use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
 use crate::bind::tree::BoundBlock;
-use crate::plan::{Block, QueryPlan, TablePlan};
+use crate::plan::{Block, LockSpec, QueryPlan, TablePlan};
 use sql_expr::Expr;
 
 /// Groups for each row, where nothing better is known.
@@ -43,6 +43,7 @@ impl Optimizer<'_> {
         };
         extremes::find_extremes(&mut b);
         let by_key = lateral::candidates(&b, self.switches(), changes);
+        let page = paging::page(&b);
         let BoundBlock {
             number,
             hints: _,
@@ -81,10 +82,7 @@ impl Optimizer<'_> {
             straight,
             order: if group.is_some() { &[] } else { &order },
             has_limit: limit.is_some(),
-            page: match group.is_none() && having.is_none() && !distinct && !calc_found_rows {
-                true => limit.as_ref().map(paging::rows_wanted),
-                false => None,
-            },
+            page,
             changes,
             switches: self.switches(),
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
@@ -98,17 +96,10 @@ impl Optimizer<'_> {
         if let Some(g) = &mut group {
             g.carry(&mut output, having.as_mut(), &mut order, &subqueries, base);
         }
-        let table = |(t, lock): (FromTable, _)| TablePlan {
-            source: t.source,
-            slot: t.slot,
-            alias: t.alias,
-            columns: t.derived.into_iter().map(|c| c.name).collect(),
-            lock,
-        };
         let mut block = Block {
             number,
             places,
-            tables: tables.into_iter().zip(locks).map(table).collect(),
+            tables: tables.into_iter().zip(locks).map(table_plan).collect(),
             derived,
             steps: found.steps,
             spool: None,
@@ -136,6 +127,16 @@ impl Optimizer<'_> {
             covering::set_covers(&mut block);
         }
         Ok(block)
+    }
+}
+
+fn table_plan((t, lock): (FromTable, Option<LockSpec>)) -> TablePlan {
+    TablePlan {
+        source: t.source,
+        slot: t.slot,
+        alias: t.alias,
+        columns: t.derived.into_iter().map(|c| c.name).collect(),
+        lock,
     }
 }
 

@@ -11,7 +11,7 @@ use super::access::LOOK_UP;
 use super::conditions::Request;
 use super::join_order::{Graph, Order};
 use super::order::{self, Ordered};
-use crate::bind::tree::LimitPlan;
+use crate::bind::tree::BoundBlock;
 use crate::plan::Access;
 use sql_expr::{Expr, Val};
 
@@ -33,10 +33,12 @@ pub(super) fn number(e: &Expr) -> Option<f64> {
     }
 }
 
-/// Rows that have to come, those that are skipped included.
-pub(super) fn rows_wanted(limit: &LimitPlan) -> f64 {
+/// The rows of a block that have to come, those that are skipped included, where nothing behind its joins needs the others.
+pub(super) fn page(b: &BoundBlock) -> Option<f64> {
+    let in_turn = b.group.is_none() && b.having.is_none() && !b.distinct && !b.calc_found_rows;
+    let limit = b.limit.as_ref().filter(|_| in_turn)?;
     let part = |e: &Expr| number(e).unwrap_or(A_PAGE);
-    part(&limit.count) + limit.offset.as_ref().map_or(0.0, part)
+    Some(part(&limit.count) + limit.offset.as_ref().map_or(0.0, part))
 }
 
 /// The order that gives a page for less than `best` gives all rows; `None` where there is none.
