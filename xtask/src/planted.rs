@@ -213,6 +213,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::held::one_user_leaves_memory_for_the_others",
     ),
     (
+        "temporary-space-of-one-user-not-limited",
+        "session::tests::held::one_user_leaves_temporary_room_for_the_others",
+    ),
+    (
         "empty-branch-takes-a-place",
         "session::tests::xa::empty_branches_take_no_place",
     ),
