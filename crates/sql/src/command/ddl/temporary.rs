@@ -27,6 +27,15 @@ pub(super) fn alone(s: &Session, statement: &Statement) -> bool {
     }
 }
 
+/// Whether a statement about temporary tables alone commits nothing before.
+pub(super) fn stays_in_transaction(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateTable(c) => c.temporary,
+        Statement::DropTable(d) => d.temporary,
+        _ => false,
+    }
+}
+
 /// Refuses what a temporary table cannot have, and one for which the session has no memory.
 ///
 /// # Errors
