@@ -366,6 +366,10 @@ pub const REPLICA: &[(&str, &str)] = &[
         "parallel::several_leave_what_one_leaves_whatever_ends_the_server",
     ),
     (
+        "replica-stop-waits-for-room",
+        "no_room::a_replica_ends_while_what_it_applies_waits_for_room",
+    ),
+    (
         "replica-stop-waits-for-a-claim",
         "channels::nobody_stops_for_longer_than_asked",
     ),

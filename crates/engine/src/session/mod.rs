@@ -167,6 +167,8 @@ pub struct Session {
     own: OwnTables,
     /// Where its temporary files and tables come from.
     pub(crate) temp: Arc<TempSpace>,
+    /// Whether it waits no more until what transactions leave is taken.
+    gives_up_intake: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     /// Pieces of work since the session last let others run.
     worked: u32,
     /// Pages that were not resident when they were looked at.
@@ -236,6 +238,7 @@ impl Session {
             catalog,
             own,
             temp,
+            gives_up_intake: None,
             worked: 0,
             waited: Waited::default(),
         }
