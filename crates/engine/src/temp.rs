@@ -10,7 +10,7 @@
 
 mod share;
 
-pub use share::{TempShare, TempSpace};
+pub use share::TempShare;
 
 use crate::error;
 use base::buf::{AlignedBuf, IoBuf};
@@ -203,6 +203,81 @@ impl TempFiles {
     }
 }
 
+/// Where a session's temporary files and tables come from.
+pub struct TempSpace {
+    files: Arc<TempFiles>,
+    /// None: of the server itself, or of an administrator.
+    share: Option<Arc<TempShare>>,
+}
+
+impl TempSpace {
+    /// Of the server itself, which nothing but the whole limits.
+    pub(crate) fn of_all(files: &Arc<TempFiles>) -> Arc<TempSpace> {
+        TempSpace::of(files, None)
+    }
+
+    /// Of whoever has a share.
+    pub(crate) fn of(files: &Arc<TempFiles>, share: Option<Arc<TempShare>>) -> Arc<TempSpace> {
+        Arc::new(TempSpace {
+            files: files.clone(),
+            share,
+        })
+    }
+
+    /// A new file without a byte.
+    ///
+    /// # Errors
+    /// As [`TempFiles::create`].
+    pub fn create(self: &Arc<TempSpace>) -> Result<TempFile, SqlError> {
+        self.files.open_in(self.clone())
+    }
+
+    fn files(&self) -> &Arc<TempFiles> {
+        &self.files
+    }
+
+    /// It is counted in this share, or in none.
+    pub(crate) fn is_of(&self, share: Option<&Arc<TempShare>>) -> bool {
+        match (&self.share, share) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+
+    /// Takes room; false where the whole or the share has not so much.
+    fn gain(&self, bytes: u64) -> bool {
+        if !self.files.reserve(bytes) {
+            return false;
+        }
+        let taken = match &self.share {
+            Some(share) => share.gain(bytes, self.files.left()),
+            None => true,
+        };
+        if !taken {
+            self.files.release(bytes);
+        }
+        taken
+    }
+
+    /// Gives room back.
+    fn give(&self, bytes: u64) {
+        if let Some(share) = &self.share {
+            share.give(bytes);
+        }
+        self.files.release(bytes);
+    }
+}
+
+impl pager::FileQuota for TempSpace {
+    fn allot(&self, bytes: u64) -> bool {
+        self.gain(bytes)
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.give(bytes);
+    }
+}
+
 /// A temporary file; removed when it is dropped.
 pub struct TempFile {
     space: Arc<TempSpace>,
@@ -229,7 +304,7 @@ impl TempFile {
     /// # Errors
     /// 1021 on a full disk, 1114 where all temporary files together, or those of the account, would pass their limit; what else the device answers.
     pub async fn append(&mut self, bytes: &[u8]) -> Result<u64, SqlError> {
-        if !self.space.take(bytes.len() as u64) {
+        if !self.space.gain(bytes.len() as u64) {
             return Err(SqlError::table_full(&self.path.display().to_string()));
         }
         let at = self.end;
@@ -394,5 +469,45 @@ mod tests {
             assert_eq!(e.code, 1021, "{}", e.message);
         });
         assert_eq!(files.held(), 0);
+    }
+
+    #[test]
+    fn nobody_takes_the_room_of_others() {
+        let disk: Arc<dyn Disk> = Arc::new(MemDisk::default());
+        let files = TempFiles::new(&disk, Path::new("/d"));
+        files.set_limit(1200);
+        let of = || {
+            let share = Arc::<TempShare>::default();
+            (share.clone(), TempSpace::of(&files, Some(share)))
+        };
+        let ((first, a), (second, b)) = (of(), of());
+        block_on(async {
+            let mut x = a.create().expect("a file");
+            let mut y = a.create().expect("another");
+            x.append(&[1; 500]).await.expect("500 of 1200");
+            let e = y.append(&[1; 200]).await.expect_err("700 of 1200");
+            assert_eq!(e.code, 1114, "{}", e.message);
+            y.append(&[1; 100]).await.expect("a half is allowed");
+            assert_eq!((first.held(), files.held()), (600, 600));
+
+            let mut z = b.create().expect("a file of another");
+            z.append(&[1; 300]).await.expect("a half of the rest");
+            let e = z
+                .append(&[1; 10])
+                .await
+                .expect_err("300 are left for others");
+            assert_eq!(e.code, 1114);
+            drop(y);
+            z.append(&[1; 50]).await.expect("there is more again");
+            assert_eq!((first.held(), second.held(), files.held()), (500, 350, 850));
+
+            let mut admin = TempSpace::of_all(&files).create().expect("a file");
+            admin.append(&[1; 350]).await.expect("all that is left");
+            let e = admin.append(&[1]).await.expect_err("there is no more");
+            assert_eq!(e.code, 1114);
+            let mut w = b.create().expect("a file");
+            assert_eq!(w.append(&[1]).await.map_err(|e| e.code), Err(1114));
+        });
+        assert_eq!((first.held(), second.held(), files.held()), (0, 0, 0));
     }
 }

@@ -164,7 +164,7 @@ fn one_user_leaves_temporary_room_for_the_others() {
         made += 1;
         assert!(made < 100, "no end");
     }
-    assert_eq!(made, (512 << 10) / (2 * 16 << 10));
+    assert_eq!(made, (512 << 10) / (32 << 10));
     assert_eq!(files.held(), 512 << 10);
     assert_eq!(other.error("CREATE TEMPORARY TABLE t (a INT)"), 1114);
     assert_eq!(other.error(&sort(2)), 1114, "and none for its sorts");
