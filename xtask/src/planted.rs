@@ -213,6 +213,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::held::one_user_leaves_memory_for_the_others",
     ),
     (
+        "temporary-space-of-one-user-not-limited",
+        "session::tests::held::one_user_leaves_temporary_room_for_the_others",
+    ),
+    (
         "empty-branch-takes-a-place",
         "session::tests::xa::empty_branches_take_no_place",
     ),
@@ -360,6 +364,10 @@ pub const REPLICA: &[(&str, &str)] = &[
     (
         "replica-place-apart-from-rows",
         "parallel::several_leave_what_one_leaves_whatever_ends_the_server",
+    ),
+    (
+        "replica-stop-waits-for-room",
+        "no_room::a_replica_ends_while_what_it_applies_waits_for_room",
     ),
     (
         "replica-stop-waits-for-a-claim",

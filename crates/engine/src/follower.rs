@@ -219,6 +219,13 @@ impl Engine {
         }
     }
 
+    /// Those who wait until what transactions leave is taken look whether they still do.
+    pub fn ask_who_waits_for_intake(&self) {
+        if !base::mutant!("replica-stop-waits-for-room") {
+            self.events.intake.changed.fire();
+        }
+    }
+
     /// From where the log is kept for its readers; `None`: it is not.
     pub fn log_kept_from(&self) -> Option<Lsn> {
         let kept = self.events.kept();

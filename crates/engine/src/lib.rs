@@ -68,7 +68,7 @@ pub use session::{
 pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
 pub use table_lock::{TableLockKind, TableLockMode, TablesInUse};
-pub use temp::{TempFile, TempFiles};
+pub use temp::{TempFile, TempFiles, TempShare, TempSpace};
 pub use xa::{
     BRANCHES_MAX, BRANCHES_OF_ONE, BranchOwner, ClaimRefused, PreparedFact, XID_PART_MAX, Xid,
     XidClaim,

@@ -1,11 +1,16 @@
 //! Temporary files: where statements put what is more than the memory they may use, and where temporary tables are.
 //!
 //! They are in a folder of their own in the directory. A file lives as long as its [`TempFile`]; what a crash leaves is removed at the next start.
-//! Nothing of it is logged. All together take no more than a limit, so that temporary files cannot take the room of tables.
+//! Nothing of it is logged. All together take no more than a limit, so that temporary files cannot take the room of tables; of that, the
+//! sessions of one account have a [share](TempShare).
 //!
 //! Small files go with their statement before they reach the disk. But what the kernel's cache holds of a file that was not written cannot be given back, and
 //! a control group that is full of it has its processes killed (groups of the older kind do not slow their writers down). So beyond a second limit, those who
 //! write wait for the disk.
+
+mod share;
+
+pub use share::TempShare;
 
 use crate::error;
 use base::buf::{AlignedBuf, IoBuf};
@@ -132,11 +137,16 @@ impl TempFiles {
         self.next.load(Ordering::Relaxed) - 1
     }
 
-    /// A new file without a byte.
+    /// A new file without a byte, of the server itself: nothing but the limit of all holds for it.
     ///
     /// # Errors
     /// 1021 on a full disk; what else the system answers.
     pub fn create(self: &Arc<TempFiles>) -> Result<TempFile, SqlError> {
+        self.open_in(TempSpace::of_all(self))
+    }
+
+    /// A new file, which is counted in `space`.
+    fn open_in(self: &Arc<TempFiles>, space: Arc<TempSpace>) -> Result<TempFile, SqlError> {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("{n}.tmp"));
         let folder = match self.disk.exists(&self.folder) {
@@ -147,7 +157,7 @@ impl TempFiles {
         let file = file.map_err(|e| self.failed(e, &path))?;
         self.open.fetch_add(1, Ordering::Relaxed);
         Ok(TempFile {
-            files: self.clone(),
+            space,
             file,
             path,
             end: 0,
@@ -175,25 +185,102 @@ impl TempFiles {
         let before = self.held.fetch_add(bytes, Ordering::Relaxed);
         let fits = before.saturating_add(bytes) <= self.limit.load(Ordering::Relaxed);
         if !fits {
-            self.held.fetch_sub(bytes, Ordering::Relaxed);
+            self.release(bytes);
         }
         fits
     }
+
+    fn release(&self, bytes: u64) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// What nobody has taken yet; without a limit, all there can be.
+    fn left(&self) -> u64 {
+        match self.limit.load(Ordering::Relaxed) {
+            u64::MAX => u64::MAX,
+            limit => limit.saturating_sub(self.held()),
+        }
+    }
 }
 
-impl pager::FileQuota for TempFiles {
+/// Where a session's temporary files and tables come from.
+pub struct TempSpace {
+    files: Arc<TempFiles>,
+    /// None: of the server itself, or of an administrator.
+    share: Option<Arc<TempShare>>,
+}
+
+impl TempSpace {
+    /// Of the server itself, which nothing but the whole limits.
+    pub(crate) fn of_all(files: &Arc<TempFiles>) -> Arc<TempSpace> {
+        TempSpace::of(files, None)
+    }
+
+    /// Of whoever has a share.
+    pub(crate) fn of(files: &Arc<TempFiles>, share: Option<Arc<TempShare>>) -> Arc<TempSpace> {
+        Arc::new(TempSpace {
+            files: files.clone(),
+            share,
+        })
+    }
+
+    /// A new file without a byte.
+    ///
+    /// # Errors
+    /// As [`TempFiles::create`].
+    pub fn create(self: &Arc<TempSpace>) -> Result<TempFile, SqlError> {
+        self.files.open_in(self.clone())
+    }
+
+    fn files(&self) -> &Arc<TempFiles> {
+        &self.files
+    }
+
+    /// It is counted in this share, or in none.
+    pub(crate) fn is_of(&self, share: Option<&Arc<TempShare>>) -> bool {
+        match (&self.share, share) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        }
+    }
+
+    /// Takes room; false where the whole or the share has not so much.
+    fn gain(&self, bytes: u64) -> bool {
+        if !self.files.reserve(bytes) {
+            return false;
+        }
+        let taken = match &self.share {
+            Some(share) => share.gain(bytes, self.files.left()),
+            None => true,
+        };
+        if !taken {
+            self.files.release(bytes);
+        }
+        taken
+    }
+
+    /// Gives room back.
+    fn give(&self, bytes: u64) {
+        if let Some(share) = &self.share {
+            share.give(bytes);
+        }
+        self.files.release(bytes);
+    }
+}
+
+impl pager::FileQuota for TempSpace {
     fn allot(&self, bytes: u64) -> bool {
-        self.reserve(bytes)
+        self.gain(bytes)
     }
 
     fn give_back(&self, bytes: u64) {
-        self.held.fetch_sub(bytes, Ordering::Relaxed);
+        self.give(bytes);
     }
 }
 
 /// A temporary file; removed when it is dropped.
 pub struct TempFile {
-    files: Arc<TempFiles>,
+    space: Arc<TempSpace>,
     file: Arc<dyn File>,
     path: PathBuf,
     end: u64,
@@ -215,9 +302,9 @@ impl TempFile {
     /// Writes behind what is there; says where.
     ///
     /// # Errors
-    /// 1021 on a full disk, 1114 where all temporary files together would pass their limit; what else the device answers.
+    /// 1021 on a full disk, 1114 where all temporary files together, or those of the account, would pass their limit; what else the device answers.
     pub async fn append(&mut self, bytes: &[u8]) -> Result<u64, SqlError> {
-        if !self.files.reserve(bytes.len() as u64) {
+        if !self.space.gain(bytes.len() as u64) {
             return Err(SqlError::table_full(&self.path.display().to_string()));
         }
         let at = self.end;
@@ -229,20 +316,25 @@ impl TempFile {
             match moved {
                 Ok(0) => {
                     let e = io::Error::from(io::ErrorKind::WriteZero);
-                    return Err(self.files.failed(e, &self.path));
+                    return Err(self.space.files().failed(e, &self.path));
                 }
                 Ok(n) => done += n,
-                Err(e) => return Err(self.files.failed(e, &self.path)),
+                Err(e) => return Err(self.space.files().failed(e, &self.path)),
             }
         }
-        self.files.done();
+        self.space.files().done();
         let new = bytes.len() as u64;
         self.unwritten += new;
-        let all = self.files.unwritten.fetch_add(new, Ordering::Relaxed) + new;
-        let limit = self.files.unwritten_limit.load(Ordering::Relaxed);
+        let all = self
+            .space
+            .files()
+            .unwritten
+            .fetch_add(new, Ordering::Relaxed)
+            + new;
+        let limit = self.space.files().unwritten_limit.load(Ordering::Relaxed);
         if all > limit && self.unwritten >= limit / LEAST_PART {
             let synced = sync(&*self.file).await;
-            synced.map_err(|e| self.files.failed(e, &self.path))?;
+            synced.map_err(|e| self.space.files().failed(e, &self.path))?;
             self.written();
         }
         Ok(at)
@@ -250,7 +342,10 @@ impl TempFile {
 
     fn written(&mut self) {
         let bytes = std::mem::take(&mut self.unwritten);
-        self.files.unwritten.fetch_sub(bytes, Ordering::Relaxed);
+        self.space
+            .files()
+            .unwritten
+            .fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Reads `len` bytes that were written at `at`.
@@ -288,10 +383,10 @@ impl TempFile {
 impl Drop for TempFile {
     fn drop(&mut self) {
         // If it fails the next start does it.
-        let _ = self.files.disk.remove_file(&self.path);
+        let _ = self.space.files().disk.remove_file(&self.path);
         self.written();
-        self.files.held.fetch_sub(self.end, Ordering::Relaxed);
-        self.files.open.fetch_sub(1, Ordering::Relaxed);
+        self.space.give(self.end);
+        self.space.files().open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -374,5 +469,45 @@ mod tests {
             assert_eq!(e.code, 1021, "{}", e.message);
         });
         assert_eq!(files.held(), 0);
+    }
+
+    #[test]
+    fn nobody_takes_the_room_of_others() {
+        let disk: Arc<dyn Disk> = Arc::new(MemDisk::default());
+        let files = TempFiles::new(&disk, Path::new("/d"));
+        files.set_limit(1200);
+        let of = || {
+            let share = Arc::<TempShare>::default();
+            (share.clone(), TempSpace::of(&files, Some(share)))
+        };
+        let ((first, a), (second, b)) = (of(), of());
+        block_on(async {
+            let mut x = a.create().expect("a file");
+            let mut y = a.create().expect("another");
+            x.append(&[1; 500]).await.expect("500 of 1200");
+            let e = y.append(&[1; 200]).await.expect_err("700 of 1200");
+            assert_eq!(e.code, 1114, "{}", e.message);
+            y.append(&[1; 100]).await.expect("a half is allowed");
+            assert_eq!((first.held(), files.held()), (600, 600));
+
+            let mut z = b.create().expect("a file of another");
+            z.append(&[1; 300]).await.expect("a half of the rest");
+            let e = z
+                .append(&[1; 10])
+                .await
+                .expect_err("300 are left for others");
+            assert_eq!(e.code, 1114);
+            drop(y);
+            z.append(&[1; 50]).await.expect("there is more again");
+            assert_eq!((first.held(), second.held(), files.held()), (500, 350, 850));
+
+            let mut admin = TempSpace::of_all(&files).create().expect("a file");
+            admin.append(&[1; 350]).await.expect("all that is left");
+            let e = admin.append(&[1]).await.expect_err("there is no more");
+            assert_eq!(e.code, 1114);
+            let mut w = b.create().expect("a file");
+            assert_eq!(w.append(&[1]).await.map_err(|e| e.code), Err(1114));
+        });
+        assert_eq!((first.held(), second.held(), files.held()), (0, 0, 0));
     }
 }

@@ -7,7 +7,8 @@ use crate::describe;
 use crate::dump::replicas::Replicas;
 use crate::files::read::{EventReader, read_head};
 use crate::payload;
-use crate::service::BinaryLog;
+use crate::service::feed::View;
+use crate::service::{BinaryLog, Lack, Refusal};
 use base::Lsn;
 use engine::Engine;
 use sql::binary_log::{
@@ -45,6 +46,18 @@ fn stopped(why: &str) -> SqlError {
     SqlError::internal(&format!("the binary log: {why}"))
 }
 
+/// The error of a statement that needs room which is not there.
+fn no_room(lack: &Lack) -> SqlError {
+    let (number, text) = &lack.error;
+    SqlError::new(
+        codes::ER_ERROR_ON_WRITE,
+        format!(
+            "Error writing file '{}' (errno: {number} - {text})",
+            lack.file
+        ),
+    )
+}
+
 /// The error of a statement that would take from the binary log what the archive is to have.
 fn not_archived(why: &str) -> SqlError {
     SqlError::new(
@@ -77,13 +90,27 @@ impl ServerLog {
         Ok(lsn)
     }
 
+    /// The same, for what is not done where there is no room.
+    ///
+    /// # Errors
+    /// As [`caught_up`](Self::caught_up); 1026: there is no room.
+    async fn caught_up_with_room(&self) -> Result<Lsn, SqlError> {
+        let lsn = self.caught_up_unless_short().await?;
+        let lack = |v: &View| v.short.clone().filter(|_| v.read < lsn);
+        match self.log.feed().with(lack) {
+            Some(lack) => Err(no_room(&lack)),
+            None => Ok(lsn),
+        }
+    }
+
     async fn carry_out(&self, change: LogChange) -> Result<(), SqlError> {
         let lsn = match change {
             // It is what makes room.
             LogChange::PurgeTo(_) | LogChange::PurgeBefore(_) => {
                 self.caught_up_unless_short().await?
             }
-            _ => self.caught_up().await?,
+            LogChange::Rotate | LogChange::Reset(_) => self.caught_up_with_room().await?,
+            LogChange::AddPurged(_) => self.caught_up().await?,
         };
         let done = match change {
             LogChange::Rotate => self.log.rotate(lsn).await,
@@ -116,7 +143,10 @@ impl ServerLog {
             }
             LogChange::AddPurged(set) => self.log.add_purged(set, lsn).await,
         };
-        done.map_err(|e| stopped(&e))
+        done.map_err(|refusal| match refusal {
+            Refusal::Short(lack) => no_room(&lack),
+            Refusal::Over(why) => stopped(&why),
+        })
     }
 
     /// A file that is being sent or that the archive lacks stays, and all behind it.

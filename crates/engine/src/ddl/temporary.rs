@@ -82,7 +82,7 @@ impl Session {
             def.options.created_us = self.engine.environment().clock.wall_us();
         }
         arrange_clustered(&mut def);
-        let (space, file) = self.engine.make_temporary_space(&mut def).await?;
+        let (space, file) = self.make_temporary_space(&mut def).await?;
         let t = Arc::new(Table::open(self.engine.pager(), def, space, None));
         self.engine.unnamed.put(&t, self.engine.log.end());
         file.keep();
@@ -98,7 +98,7 @@ impl Session {
         let mut def = old.def.clone();
         def.options.auto_increment = 0;
         def.columns.iter_mut().for_each(|c| c.fill = None);
-        let (space, file) = self.engine.make_temporary_space(&mut def).await?;
+        let (space, file) = self.make_temporary_space(&mut def).await?;
         let t = Arc::new(Table::open(self.engine.pager(), def, space, None));
         self.engine.unnamed.put(&t, self.engine.log.end());
         file.keep();
@@ -182,7 +182,7 @@ impl Session {
         let keys = Keys::between(&old.def, &def, same_key);
         let others = def.indexes.split_off(1);
         let engine = self.engine.clone();
-        let (space, file) = engine.make_temporary_space(&mut def).await?;
+        let (space, file) = self.make_temporary_space(&mut def).await?;
         let mut draft = Draft {
             def,
             others,
@@ -261,23 +261,25 @@ impl Drop for NewFile {
     }
 }
 
-impl Engine {
+impl Session {
     /// Makes a temporary table's file with an empty tree for each index; fills in ids and roots.
     async fn make_temporary_space(
-        self: &Arc<Self>,
+        &self,
         def: &mut TableDef,
     ) -> Result<(Arc<Space>, NewFile), SqlError> {
-        def.id = self.unnamed.new_id();
+        let engine = &self.engine;
+        def.id = engine.unnamed.new_id();
         let file = NewFile {
-            engine: self.clone(),
+            engine: engine.clone(),
             id: Some(SpaceId(def.id)),
         };
         let name = def.name.clone();
         let fail = |e: OpError| error::storage(e, &name);
-        let path = (self.temp.table_path(def.id)).map_err(|e| fail(OpError::io(e)))?;
-        let made = (self.pager).create_temporary_space(SpaceId(def.id), &path, self.temp.clone());
+        let path = (engine.temp.table_path(def.id)).map_err(|e| fail(OpError::io(e)))?;
+        let pager = engine.pager();
+        let made = pager.create_temporary_space(SpaceId(def.id), &path, self.temp.clone());
         let space = made.await.map_err(fail)?;
-        self.make_trees(def, &space).await.map_err(fail)?;
+        engine.make_trees(def, &space).await.map_err(fail)?;
         Ok((space, file))
     }
 }

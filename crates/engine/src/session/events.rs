@@ -142,16 +142,28 @@ impl Session {
     /// Waits until what transactions leave is taken.
     ///
     /// # Errors
-    /// 1317 when killed; 1598: it is taken no more.
+    /// 1317 when killed, or where it [gives up](Self::give_up_intake_when); 1598: it is taken no more.
     pub async fn wait_intake(&self) -> Result<(), SqlError> {
         let intake = &self.engine.events.intake;
         if intake.is_open() {
             return Ok(());
         }
+        let gives_up = || self.gives_up_intake.as_ref().is_some_and(|f| f());
         let until = u64::MAX;
-        self.wait_until(&intake.changed, until, || !intake.is_short())
-            .await?;
+        let over = || !intake.is_short() || gives_up();
+        while intake.is_short() {
+            if gives_up() {
+                return Err(SqlError::query_interrupted());
+            }
+            self.wait_until(&intake.changed, until, over).await?;
+        }
         intake.check()
+    }
+
+    /// It waits for that no longer than until this says so, which is asked when the wait begins, and whenever
+    /// [`Engine::ask_who_waits_for_intake`](crate::Engine::ask_who_waits_for_intake) says that it may have changed.
+    pub fn give_up_intake_when(&mut self, gives_up: impl Fn() -> bool + Send + Sync + 'static) {
+        self.gives_up_intake = Some(Box::new(gives_up));
     }
 
     /// The transaction's events are this group, if there is one, end and all.

@@ -63,6 +63,7 @@ use crate::fence::Rank;
 use crate::interrupt::Interrupt;
 use crate::schema::{Catalog, TableUse, ViewUse};
 use crate::table_lock::{Holds, Owner, Writing};
+use crate::temp::TempSpace;
 use crate::txn::{Registration, Snapshot};
 use crate::undo_reservation::UndoReservation;
 use crate::xa::EndingBranch;
@@ -164,6 +165,10 @@ pub struct Session {
     /// The version of the catalog that `catalog` was made of.
     catalog_of: u64,
     own: OwnTables,
+    /// Where its temporary files and tables come from.
+    pub(crate) temp: Arc<TempSpace>,
+    /// Whether it waits no more until what transactions leave is taken.
+    gives_up_intake: Option<Box<dyn Fn() -> bool + Send + Sync>>,
     /// Pieces of work since the session last let others run.
     worked: u32,
     /// Pages that were not resident when they were looked at.
@@ -189,6 +194,7 @@ impl Session {
         let undo_reservation = UndoReservation::new(engine.log.clone());
         let events = EventBuffer::new(engine.log.clone());
         let own = OwnTables::none(engine.clone());
+        let temp = TempSpace::of_all(&engine.temp);
         let owner = Owner(engine.sessions.fetch_add(1, Ordering::Relaxed));
         interrupt.tables.is_of(owner);
         Session {
@@ -231,6 +237,8 @@ impl Session {
             catalog_of: catalog.version,
             catalog,
             own,
+            temp,
+            gives_up_intake: None,
             worked: 0,
             waited: Waited::default(),
         }

@@ -4,8 +4,20 @@
 
 use super::Session;
 use super::own_tables::OwnTables;
-use crate::schema::{Catalog, Table};
+use crate::schema::{Catalog, Table, TableDef};
+use crate::temp::{TempShare, TempSpace};
 use std::sync::Arc;
+
+/// What a temporary table takes of the server's memory, beside its pages: the table itself and its file; a column; an index. Rather too
+/// much than too little.
+const TABLE_BYTES: usize = 8 << 10;
+const COLUMN_BYTES: usize = 512;
+const INDEX_BYTES: usize = 2 << 10;
+
+/// About what a table takes of the server's memory, beside its pages.
+fn memory_of(def: &TableDef) -> usize {
+    TABLE_BYTES + def.columns.len() * COLUMN_BYTES + def.indexes.len() * INDEX_BYTES
+}
 
 impl Session {
     /// The definitions as of now, with the session's own tables before others; one load when nothing has changed since the last call.
@@ -87,5 +99,23 @@ impl Session {
         let none = OwnTables::none(self.engine.clone());
         drop(std::mem::replace(&mut self.own, none));
         self.look_at_catalog();
+    }
+
+    /// Where its temporary files and tables come from.
+    pub fn temp_space(&self) -> &Arc<TempSpace> {
+        &self.temp
+    }
+
+    /// Whose its temporary files and tables are from now on; those that it has stay where they are counted. `None`: the server's own.
+    pub fn set_temp_share(&mut self, share: Option<Arc<TempShare>>) {
+        if !self.temp.is_of(share.as_ref()) {
+            self.temp = TempSpace::of(&self.engine.temp, share);
+        }
+    }
+
+    /// About what its own tables take of the server's memory, beside their pages; with one more where `new` is given.
+    pub fn own_tables_memory(&self, new: Option<&TableDef>) -> usize {
+        let own = self.own.names.values().map(|t| &t.def);
+        own.chain(new).map(memory_of).sum()
     }
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Pages of the first extent.
+/// Pages of the first extent, but of temporary tablespaces.
 const EXTENT_MIN: u32 = 16;
 /// Pages of the largest extent (64 MiB).
 const EXTENT_MAX: u32 = 4096;
@@ -191,10 +191,15 @@ impl Space {
             Some(_) => (16, EXTENT_MAX_COMPRESSED),
             None => (4, EXTENT_MAX),
         };
-        let extent = (room / share).clamp(EXTENT_MIN, most);
+        // There may be thousands of temporary ones without a row, so theirs begin with the pages that are used.
+        let least = match self.quota {
+            Some(_) => 1,
+            None => EXTENT_MIN,
+        };
+        let extent = (room / share).clamp(least, most);
         let mut why = NotGrown::Limit;
         // A nearly full disk may still have room for a small extent.
-        for pages in [extent, EXTENT_MIN] {
+        for pages in [extent, least] {
             let target = room.saturating_add(pages);
             if !self.take_room(target - room) {
                 continue;

@@ -487,18 +487,31 @@ impl Store {
         self.disk.exists(&self.names.path(self.state.file))
     }
 
-    /// Removes all files, and begins again with `first`, from 1 on: nothing was ever done. What was put in is forgotten.
+    /// Says that [`reset`](Self::reset) is to come: from here on a start does it.
     ///
     /// # Errors
-    /// What the disk answers. It can be tried again.
-    pub fn reset(&mut self, first: u32) -> io::Result<()> {
+    /// What the disk answers. Nothing has changed then.
+    pub fn begin_reset(&mut self, first: u32) -> io::Result<()> {
         self.flush()?;
+        self.write_state(&self.reset_state(first))
+    }
+
+    fn reset_state(&self, first: u32) -> State {
         let mut state = State::new(self.state.settings.clone(), self.state.resume);
         state.done = self.state.done;
         state.seconds = self.state.seconds;
         state.phase = Phase::Reset;
         state.file = first - 1;
-        self.write_state(&state)?;
+        state
+    }
+
+    /// Removes all files, and begins again with `first`, from 1 on: nothing was ever done. What was put in is forgotten.
+    ///
+    /// # Errors
+    /// What the disk answers. It can be tried again.
+    pub fn reset(&mut self, first: u32) -> io::Result<()> {
+        self.begin_reset(first)?;
+        let state = self.reset_state(first);
         for f in &self.list {
             remove_if_there(&*self.disk, &self.names.path(f.number))?;
         }

@@ -109,6 +109,7 @@ impl<'s> Applier<'s> {
         let which = worker.map_or(Which::Applier, Which::Worker);
         session.stands_for("", Thread::new(shared, which));
         let cuttable = shared.cuts.add(session.interrupt());
+        session.give_up_intake_when(shared.applier_ends());
         if let Some(w) = shared.state().workers.get_mut(worker.unwrap_or(0)) {
             w.thread = Some(id);
         }

@@ -275,6 +275,12 @@ impl Queue {
         self.inner.lock().stop_taking
     }
 
+    /// Waits until it is.
+    pub async fn taking_stopped(&self) {
+        let stopped = || self.is_taking_stopped().then_some(());
+        self.changed.wait_for(stopped).await;
+    }
+
     /// Whether whoever puts is to come back.
     pub fn stop_putting(&self, stop: bool) {
         self.inner.lock().stop_putting = stop;

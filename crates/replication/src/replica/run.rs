@@ -1,7 +1,10 @@
 //! The applier's thread: begins a stream, applies what comes by itself or at the head of several workers, and begins anew where others were in the way.
 
+use std::future::{Future, poll_fn};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
 use std::thread;
 
 use sql::Session;
@@ -60,7 +63,15 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
     // Each transaction is asked for in the binary log, to be left out where it is there. What was committed before a crash is there late: after the start it
     // is read from the engine's log first.
     if let Some(log) = shared.instance.binary_log() {
-        log.wait_shown().await?;
+        let (mut shown, mut stopped) = (log.wait_shown(), pin!(shared.queue.taking_stopped()));
+        let shown = poll_fn(|cx| match stopped.as_mut().poll(cx) {
+            Poll::Ready(()) => Poll::Ready(None),
+            Poll::Pending => shown.as_mut().poll(cx).map(Some),
+        });
+        match shown.await {
+            Some(shown) => shown?,
+            None => return Ok(()),
+        }
     }
     let mut tries = 0u64;
     // As it was when the applier began: a change holds for the next one.

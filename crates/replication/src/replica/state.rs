@@ -200,18 +200,27 @@ impl Shared {
         self.shut_socket();
     }
 
-    /// The applier is to end, behind the transactions that are whole.
+    /// The applier is to end, behind the transactions that are whole and that there is room for.
     pub fn end_applier(&self) {
         self.queue.stop_taking(true);
         // What another channel has claimed is not waited for any more.
         if !base::mutant!("replica-stop-waits-for-a-claim") {
             self.gtids.ask_again();
         }
+        // Nor is room for the binary log: what has not begun to commit is taken back, and comes again.
+        self.instance.engine().ask_who_waits_for_intake();
     }
 
-    /// Whether this is how what an applier was at has ended.
+    /// Whether the applier is to end, or has nobody that it applies for; for whoever must not keep this.
+    pub fn applier_ends(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let me = self.me();
+        move || me.upgrade().is_none_or(|s| s.queue.is_taking_stopped())
+    }
+
+    /// Whether this is how what an applier was at has ended: it was cut off, or it has waited for room and is to end.
     pub fn is_cut_off(&self, e: &SqlError) -> bool {
-        e.code == codes::ER_QUERY_INTERRUPTED && self.cuts.are_off()
+        e.code == codes::ER_QUERY_INTERRUPTED
+            && (self.cuts.are_off() || self.queue.is_taking_stopped())
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {

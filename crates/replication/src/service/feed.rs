@@ -3,6 +3,7 @@
 //! What it never does: show what a crash could take.
 
 use super::compression::Counted;
+use super::refusal::Lack;
 use crate::derive::Settings;
 use crate::files::store::{LogFile, Store};
 use crate::semi_sync::{Place, SemiSync};
@@ -45,7 +46,7 @@ pub struct View {
     /// How the worker is.
     pub health: Health,
     /// It has no room for what comes next, and waits for some.
-    pub short: bool,
+    pub short: Option<Lack>,
 }
 
 impl View {
@@ -111,7 +112,7 @@ impl Feed {
                 done: store.done(),
                 settings: store.state().settings.clone(),
                 health: Health::Runs,
-                short: false,
+                short: None,
             }),
             asked: Mutex::default(),
             moved: Event::new(),
@@ -249,7 +250,7 @@ impl Feed {
         self.semi_sync.begin_anew();
     }
 
-    pub(super) fn set_short(&self, short: bool) {
+    pub(super) fn set_short(&self, short: Option<Lack>) {
         self.view.lock().short = short;
         self.wake();
     }

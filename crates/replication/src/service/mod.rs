@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`compression`] | what compressing transactions comes to |
 //! | [`feed`] | what is shown |
+//! | `refusal` | why what is requested is not done |
 //! | `room` | what it does where the system is short of something |
 //! | `worker` | the task that makes files |
 //!
@@ -11,6 +12,7 @@
 
 pub mod compression;
 pub mod feed;
+mod refusal;
 mod room;
 mod worker;
 
@@ -22,6 +24,7 @@ use crate::source::GroupSource;
 use base::environment::{Disk, File, OpenMode};
 use base::{Environment, Lsn};
 use feed::{Feed, Health};
+pub use refusal::{Lack, Refusal};
 use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::pin;
@@ -172,7 +175,7 @@ impl BinaryLog {
     /// # Errors
     /// Why it will not be.
     pub async fn wait_read_unless_short(&self, lsn: Lsn) -> Result<(), String> {
-        let short = self.feed.wait_for(|v| v.short.then_some(Ok(())));
+        let short = self.feed.wait_for(|v| v.short.is_some().then_some(Ok(())));
         let read = self.wait_read(lsn);
         let (mut short, mut read) = (pin!(short), pin!(read));
         poll_fn(|cx| match short.as_mut().poll(cx) {
@@ -213,9 +216,9 @@ impl BinaryLog {
         self.feed.wait_for(|v| ended(&v.health)).await
     }
 
-    async fn ask(&self, request: LogRequest, behind: Lsn) -> Result<(), String> {
+    async fn ask(&self, request: LogRequest, behind: Lsn) -> Result<(), Refusal> {
         if let Health::Failed(e) = self.feed.with(|v| v.health.clone()) {
-            return Err(e);
+            return Err(Refusal::Over(e));
         }
         self.requests.ask(request, behind).await
     }
@@ -224,7 +227,7 @@ impl BinaryLog {
     ///
     /// # Errors
     /// Why it was not done.
-    pub async fn rotate(&self, lsn: Lsn) -> Result<(), String> {
+    pub async fn rotate(&self, lsn: Lsn) -> Result<(), Refusal> {
         self.ask(LogRequest::Rotate, lsn).await
     }
 
@@ -232,7 +235,7 @@ impl BinaryLog {
     ///
     /// # Errors
     /// Why it was not done.
-    pub async fn set(&self, settings: Settings) -> Result<(), String> {
+    pub async fn set(&self, settings: Settings) -> Result<(), Refusal> {
         self.ask(LogRequest::Set(settings), Lsn::NONE).await
     }
 
@@ -240,7 +243,7 @@ impl BinaryLog {
     ///
     /// # Errors
     /// Why it was not done.
-    pub async fn purge(&self, first: u32) -> Result<(), String> {
+    pub async fn purge(&self, first: u32) -> Result<(), Refusal> {
         self.ask(LogRequest::Purge(first), Lsn::NONE).await
     }
 
@@ -248,7 +251,7 @@ impl BinaryLog {
     ///
     /// # Errors
     /// Why it was not done.
-    pub async fn reset(&self, first: u32, lsn: Lsn) -> Result<(), String> {
+    pub async fn reset(&self, first: u32, lsn: Lsn) -> Result<(), Refusal> {
         self.ask(LogRequest::Reset(first), lsn).await
     }
 
@@ -256,7 +259,7 @@ impl BinaryLog {
     ///
     /// # Errors
     /// Why it was not done.
-    pub async fn add_purged(&self, set: GtidSet, lsn: Lsn) -> Result<(), String> {
+    pub async fn add_purged(&self, set: GtidSet, lsn: Lsn) -> Result<(), Refusal> {
         self.ask(LogRequest::AddPurged(set), lsn).await
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! What it never does: give up what was committed. Where the server ends without room, the next start makes the same bytes.
 
+use super::refusal::{Lack, Refusal};
 use super::worker::Worker;
 use crate::files::store::Store;
 use crate::source::GroupSource;
@@ -13,6 +14,8 @@ use std::io;
 use std::pin::pin;
 use std::task::Poll;
 
+/// The system's number where there is no room.
+const ENOSPC: i32 = 28;
 /// It is tried again after so many microseconds.
 const AGAIN: u64 = 1_000_000;
 /// How often it is said that something is short, at most: it may come and go.
@@ -43,7 +46,30 @@ impl<S: GroupSource> Worker<S> {
         }
     }
 
+    /// What there is too little of.
+    pub(super) fn lack(&self, e: &io::Error) -> Lack {
+        let number = e.raw_os_error().unwrap_or(match shortage(e) {
+            Some(_) => ENOSPC,
+            None => 0,
+        });
+        // As MySQL says it: without the number, which stands before it.
+        let text = match number {
+            ENOSPC => "No space left on device".to_owned(),
+            _ => e.to_string(),
+        };
+        Lack {
+            file: self.store.names().name(self.store.state().file),
+            error: (number, text),
+        }
+    }
+
     fn room_is_short(&mut self, e: &io::Error) {
+        let lack = self.lack(e);
+        if let Some(asked) = self.room.told.take() {
+            self.requests
+                .answer(&asked, Err(Refusal::Short(lack.clone())));
+        }
+        self.requests.refuse(&lack);
         if self.room.since.is_some() {
             return;
         }
@@ -62,7 +88,7 @@ impl<S: GroupSource> Worker<S> {
         }
         self.source
             .set_intake(Intake::Short, self.room.is_said.then_some(&*text));
-        self.feed.set_short(true);
+        self.feed.set_short(Some(lack));
     }
 
     fn room_is_there(&mut self) {
@@ -73,17 +99,22 @@ impl<S: GroupSource> Worker<S> {
             "the binary log: what was short is there again, after {} s",
             (self.clock.now_us() - since) / 1_000_000
         );
-        self.feed.set_short(false);
+        self.feed.set_short(None);
         self.source
             .set_intake(Intake::Open, self.room.is_said.then_some(&*text));
     }
 
-    /// Waits until it is to be tried again: after a while, where a purge has made room, or where the server ends.
+    /// Waits until it is to be tried again: after a while, where a purge has made room, or where the server ends. Who does not wait for room is told
+    /// so.
     async fn wait_for_room(&mut self) {
         let clock = self.clock.clone();
+        let lack = self.feed.with(|v| v.short.clone());
         let mut time = pin!(deadline(&*clock, clock.now_us() + AGAIN));
         let asked = poll_fn(|cx| {
             self.requests.park(cx);
+            if let Some(lack) = &lack {
+                self.requests.refuse(lack);
+            }
             let purge = match base::mutant!("room-not-made-by-a-purge") {
                 true => None,
                 false => self.requests.next_purge(),
@@ -97,7 +128,8 @@ impl<S: GroupSource> Worker<S> {
         let Some((asked, first)) = asked.await else {
             return;
         };
-        let purged = self.store.make_room(first).map_err(|e| e.to_string());
+        let purged = self.store.make_room(first);
+        let purged = purged.map_err(|e| Refusal::Over(e.to_string()));
         let position = self.store.done();
         self.feed.show(&self.store, position, self.ends, true);
         self.requests.answer(&asked, purged);
@@ -144,6 +176,7 @@ mod tests {
     use base::{Lsn, block_on};
     use std::path::Path;
     use std::sync::Arc;
+    use types::gtid::GtidSet;
 
     /// Three files with something in them, a fourth that is written, and no room for what is committed next.
     fn without_room() -> (Arc<MemDisk>, Arc<Log>, Arc<BinaryLog>, Lsn) {
@@ -174,19 +207,78 @@ mod tests {
             let text = log.intake.lock()[0].1.clone().unwrap();
             assert!(text.contains("/d/binlog.000004: "), "{text}");
             // Before what was asked first: this makes the room for it.
-            let rotates = binary_log.clone();
-            let rotated = std::thread::spawn(move || block_on(rotates.rotate(lsn)));
+            let sets = binary_log.clone();
+            let set =
+                std::thread::spawn(move || block_on(sets.add_purged(GtidSet::default(), lsn)));
             until("it is asked", || binary_log.requests.are_asked());
             let all = numbers(&binary_log);
             block_on(binary_log.purge(all[2])).unwrap();
             block_on(binary_log.wait_read(lsn)).unwrap();
-            rotated.join().unwrap().unwrap();
+            set.join().unwrap().unwrap();
+            block_on(binary_log.rotate(lsn)).unwrap();
             assert_eq!(numbers(&binary_log), [all[2], all[3], all[3] + 1]);
             assert_eq!(binary_log.feed.with(|v| v.executed.len()), 4);
             assert_eq!(binary_log.feed.with(|v| v.purged.len()), 2);
             assert_eq!(said(&log), [Intake::Short, Intake::Open]);
             log.close();
             assert_eq!(block_on(binary_log.wait_end()), Health::Ended);
+        });
+    }
+
+    fn refused(r: Result<(), Refusal>) -> (String, i32) {
+        match r {
+            Err(Refusal::Short(lack)) => (lack.file, lack.error.0),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn who_wants_another_file_is_told_that_there_is_no_room() {
+        in_time(|| {
+            let (disk, log, binary_log, lsn) = without_room();
+            block_on(binary_log.wait_read_unless_short(lsn)).unwrap();
+            let all = numbers(&binary_log);
+            let lack = ("binlog.000004".to_owned(), 28);
+            assert_eq!(refused(block_on(binary_log.rotate(lsn))), lack);
+            assert_eq!(refused(block_on(binary_log.reset(1, lsn))), lack);
+            assert_eq!(refused(block_on(binary_log.rotate(Lsn::NONE))), lack);
+            assert_eq!(numbers(&binary_log), all, "nothing was done");
+            disk.set_room(1 << 20);
+            block_on(binary_log.wait_read(lsn)).unwrap();
+            assert_eq!(numbers(&binary_log), all, "and nothing is done later");
+            assert_eq!(binary_log.feed.with(|v| v.executed.len()), 4);
+            block_on(binary_log.reset(1, lsn)).unwrap();
+            assert_eq!(numbers(&binary_log), [1]);
+            log.close();
+            assert_eq!(block_on(binary_log.wait_end()), Health::Ended);
+        });
+    }
+
+    #[test]
+    fn what_finds_no_room_in_the_midst_is_told_so() {
+        in_time(|| {
+            let (disk, log) = (Arc::new(MemDisk::default()), Arc::<Log>::default());
+            let binary_log = start(&disk, &log);
+            let lsn = Lsn(log.commit(&[1; 5000]).0 + 1);
+            block_on(binary_log.wait_read(lsn)).unwrap();
+            disk.set_room(0);
+            refused(block_on(binary_log.reset(1, lsn)));
+            assert_eq!(binary_log.feed.with(|v| v.executed.len()), 1);
+            refused(block_on(binary_log.rotate(lsn)));
+            disk.set_room(1 << 20);
+            // What has begun is done.
+            until("there is another file", || numbers(&binary_log).len() == 2);
+            let lsn = Lsn(log.commit(&[2; 500]).0 + 1);
+            block_on(binary_log.wait_read(lsn)).unwrap();
+            assert_eq!(binary_log.feed.with(|v| v.executed.len()), 2);
+            log.close();
+            assert_eq!(block_on(binary_log.wait_end()), Health::Ended);
+            // The files are what they are after any other rotation.
+            let binary_log = start(&disk, &log);
+            block_on(binary_log.wait_read(lsn)).unwrap();
+            assert_eq!(binary_log.feed.with(|v| v.executed.len()), 2);
+            log.close();
+            block_on(binary_log.wait_end());
         });
     }
 

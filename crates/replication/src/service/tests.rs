@@ -318,7 +318,7 @@ fn who_waits_for_a_place_without_a_group_is_told_of_it() {
         let waiting = binary_log.clone();
         let told = std::thread::spawn(move || match n % 2 {
             0 => block_on(waiting.wait_read(lsn)),
-            _ => block_on(waiting.rotate(lsn)),
+            _ => block_on(waiting.rotate(lsn)).map_err(|e| e.to_string()),
         });
         let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
         while !told.is_finished() {

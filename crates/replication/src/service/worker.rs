@@ -3,11 +3,12 @@
 //! What it never does: look at the clock for what decides bytes that no state has.
 
 use super::feed::{Feed, Health};
+use super::refusal::{Lack, Refusal};
 use crate::derive::{Making, Measure, Settings};
 use crate::files::store::Store;
 use crate::semi_sync::Place;
 use crate::source::{Group, GroupSource, Items, ReadParts};
-use base::environment::{deadline, rest};
+use base::environment::{deadline, rest, shortage};
 use base::lock::Mutex;
 use base::{Clock, Event, Lsn};
 use std::collections::VecDeque;
@@ -52,7 +53,16 @@ pub(super) struct Asked {
     request: LogRequest,
     /// What was committed before is to be in the files first.
     behind: Lsn,
-    answer: Mutex<Option<Result<(), String>>>,
+    answer: Mutex<Option<Result<(), Refusal>>>,
+    /// It was answered: what comes of it later changes nothing.
+    told: AtomicBool,
+}
+
+impl LogRequest {
+    /// Who requests this is told where there is no room, and does not wait for it.
+    fn waits_for_no_room(&self) -> bool {
+        matches!(self, LogRequest::Rotate | LogRequest::Reset(_))
+    }
 }
 
 /// Those that wait.
@@ -77,11 +87,12 @@ pub(super) struct Requests {
 
 impl Requests {
     /// Has it done behind all that was committed before `behind`.
-    pub(super) async fn ask(&self, request: LogRequest, behind: Lsn) -> Result<(), String> {
+    pub(super) async fn ask(&self, request: LogRequest, behind: Lsn) -> Result<(), Refusal> {
         let asked = Arc::new(Asked {
             request,
             behind,
             answer: Mutex::new(None),
+            told: AtomicBool::new(false),
         });
         self.put(asked.clone())?;
         self.answered.wait_for(|| asked.answer.lock().take()).await
@@ -93,6 +104,7 @@ impl Requests {
             request,
             behind: Lsn::NONE,
             answer: Mutex::new(None),
+            told: AtomicBool::new(false),
         };
         // Where none is granted any more, there is nothing left for which it would matter.
         let _over = self.put(Arc::new(asked));
@@ -138,6 +150,20 @@ impl Requests {
         Some((w.queue.remove(at)?, first))
     }
 
+    /// Who does not wait for room is told that there is none.
+    pub(super) fn refuse(&self, lack: &Lack) {
+        let refused: VecDeque<Arc<Asked>> = {
+            let mut w = self.waiting.lock();
+            let all = std::mem::take(&mut w.queue);
+            let refused;
+            (refused, w.queue) = all.into_iter().partition(|a| a.request.waits_for_no_room());
+            refused
+        };
+        for asked in refused {
+            self.answer(&asked, Err(Refusal::Short(lack.clone())));
+        }
+    }
+
     /// Nobody waits for room any more.
     pub(super) fn stop(&self) {
         self.stops.store(true, Ordering::SeqCst);
@@ -171,7 +197,7 @@ impl Requests {
             std::mem::take(&mut w.queue)
         };
         for asked in left {
-            self.answer(&asked, Err(why.to_owned()));
+            self.answer(&asked, Err(why.to_owned().into()));
         }
     }
 
@@ -184,8 +210,10 @@ impl Requests {
         !self.waiting.lock().queue.is_empty()
     }
 
-    pub(super) fn answer(&self, asked: &Asked, r: Result<(), String>) {
-        *asked.answer.lock() = Some(r);
+    pub(super) fn answer(&self, asked: &Asked, r: Result<(), Refusal>) {
+        if !asked.told.swap(true, Ordering::SeqCst) {
+            *asked.answer.lock() = Some(r);
+        }
         if !base::mutant!("request-granted-without-a-word") {
             self.answered.fire();
         }
@@ -223,6 +251,8 @@ pub(super) struct Room {
     pub(super) looked: u64,
     /// The server ends before there is room.
     pub(super) given_up: bool,
+    /// Who is told as soon as there is none.
+    pub(super) told: Option<Arc<Asked>>,
 }
 
 /// What is done once all is in the files that the log had at the start.
@@ -282,10 +312,13 @@ impl<S: GroupSource> Worker<S> {
                 }
                 Turn::Asked(asked) => {
                     idle = false;
-                    self.write(false).await?;
-                    let r = self.grant(&asked.request).await;
-                    self.requests.answer(&asked, r.clone());
-                    r?;
+                    match self.grant(&asked).await {
+                        Ok(answer) => self.requests.answer(&asked, answer),
+                        Err(why) => {
+                            self.requests.answer(&asked, Err(why.clone().into()));
+                            return Err(why);
+                        }
+                    }
                 }
                 Turn::Idle => {
                     self.pause().await?;
@@ -484,20 +517,43 @@ impl<S: GroupSource> Worker<S> {
         }
     }
 
-    async fn grant(&mut self, request: &LogRequest) -> Result<(), String> {
-        match request {
+    /// Does what is requested; what is answered to that.
+    ///
+    /// # Errors
+    /// The files cannot be gone on with.
+    async fn grant(&mut self, asked: &Arc<Asked>) -> Result<Result<(), Refusal>, String> {
+        // Where there is no room it is said so at once.
+        let patient = !asked.request.waits_for_no_room();
+        self.room.told = (!patient).then(|| Arc::clone(asked));
+        self.write(false).await?;
+        if !patient && self.room.told.is_none() {
+            return Ok(Ok(()));
+        }
+        match &asked.request {
+            // What has begun is done when there is room.
             LogRequest::Rotate => self.next_file(0).await?,
             LogRequest::Set(settings) => self.again(|s| s.set(settings.clone())).await?,
             LogRequest::Purge(first) => self.again(|s| s.purge(*first)).await?,
             LogRequest::AddPurged(set) => self.again(|s| s.add_purged(set)).await?,
             LogRequest::Reset(first) => {
+                match self.store.begin_reset(*first) {
+                    Ok(()) => {}
+                    // Nothing is lost yet, and nothing will be.
+                    Err(e) if shortage(&e).is_some() => {
+                        return Ok(Err(Refusal::Short(self.lack(&e))));
+                    }
+                    Err(e) => return Err(e.to_string()),
+                }
+                // From here on it is done, and makes room.
+                self.room.told = None;
                 self.feed.begin_anew();
                 self.again(|s| s.reset(*first)).await?;
                 self.ends = self.end();
             }
         }
+        self.room.told = None;
         self.feed
             .show(&self.store, self.store.done(), self.ends, true);
-        Ok(())
+        Ok(Ok(()))
     }
 }

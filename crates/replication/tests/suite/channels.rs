@@ -568,6 +568,10 @@ fn a_definition_is_carried_out_once_though_the_log_comes_behind() {
             let replica = block_on(ReplicaServer::start(instance)).expect("a replica");
             // Long enough for an applier that waits for nothing.
             std::thread::sleep(Duration::from_millis(300));
+            // It waits for the log, and not when it is to end.
+            run(instance, "SET GLOBAL rpl_stop_replica_timeout = 10");
+            run(instance, "STOP REPLICA SQL_THREAD");
+            run(instance, "START REPLICA SQL_THREAD");
             started = Some(replica);
         });
         let replica = started.expect("a replica");

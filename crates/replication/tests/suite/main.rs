@@ -14,6 +14,7 @@ mod loads;
 mod log_databases;
 mod made_with_rows;
 mod mariadb_words;
+mod no_room;
 mod parallel;
 mod recorded_json;
 mod replica;

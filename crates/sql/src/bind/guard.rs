@@ -256,6 +256,17 @@ impl StatementBinder<'_> {
         c: &ast::ColumnRef,
         e: SqlError,
     ) -> SqlError {
+        self.hide_column_for(Priv::Select, names, c, e)
+    }
+
+    /// The same of a column for which the statement needs this privilege.
+    pub(crate) fn hide_column_for(
+        &self,
+        privilege: Priv,
+        names: &Names<'_>,
+        c: &ast::ColumnRef,
+        e: SqlError,
+    ) -> SqlError {
         if !matches!(e.code, codes::ER_BAD_FIELD_ERROR | codes::ER_NON_UNIQ_ERROR) {
             return e;
         }
@@ -266,10 +277,10 @@ impl StatementBinder<'_> {
         while let Some(n) = at {
             let security = self.ctx.security;
             if let Some(t) = n.tables.iter().filter(|t| !t.hidden).find(meant) {
-                return security.no_column(Priv::Select, &column_text(c), &t.name);
+                return security.no_column(privilege, &column_text(c), &t.name);
             }
             if let Some(v) = n.views.iter().find(|v| v.hides(c)) {
-                return security.no_column(Priv::Select, &column_text(c), &v.name);
+                return security.no_column(privilege, &column_text(c), &v.name);
             }
             at = n.parent;
         }

@@ -200,7 +200,7 @@ impl StatementBinder<'_> {
                 None => {
                     let e =
                         SqlError::unknown_column(&column_text(&a.column), Clause::FieldList.text());
-                    return Err(self.hide_column(names, &a.column, e));
+                    return Err(self.hide_column_for(Priv::Update, names, &a.column, e));
                 }
             };
             if is_left_to_itself(table, column, &a.value)? {
@@ -302,12 +302,8 @@ impl StatementBinder<'_> {
         // As the statement calls it: a table that is being made from a query is not known by its name yet.
         let (schema, name) = (self.schema_of(&i.table)?, &*i.table.name);
         names.tables[0].seen = Some(self.watch(schema, name));
-        let columns = insert_columns(&table, &i.columns, i.may_repeat).map_err(|e| {
-            match i.columns.first() {
-                Some(c) => self.hide_column(&names, c, e),
-                None => e,
-            }
-        })?;
+        let columns = insert_columns(&table, &i.columns, i.may_repeat);
+        let columns = columns.map_err(|(c, e)| self.hide_column_for(Priv::Insert, &names, c, e))?;
         let given = columns.iter().map(|&c| column_name(&table, c)).collect();
         let named = !i.columns.is_empty();
         self.require_columns(schema, name, Priv::Insert, given, named)?;
@@ -449,11 +445,11 @@ pub(crate) fn touched(table: &Table, assigns: &[Assign]) -> Vec<u16> {
         .collect()
 }
 
-fn insert_columns(
+fn insert_columns<'c>(
     table: &Table,
-    given: &[ast::ColumnRef],
+    given: &'c [ast::ColumnRef],
     may_repeat: bool,
-) -> Result<Vec<u16>, SqlError> {
+) -> Result<Vec<u16>, (&'c ast::ColumnRef, SqlError)> {
     let defs = &table.def.columns;
     if given.is_empty() {
         return Ok((0..defs.len() as u16)
@@ -469,13 +465,16 @@ fn insert_columns(
         let at = defs
             .iter()
             .position(|d| fits && d.is_named(&c.name))
-            .ok_or_else(|| SqlError::unknown_column(&column_text(c), Clause::FieldList.text()))?
-            as u16;
+            .ok_or_else(|| {
+                let e = SqlError::unknown_column(&column_text(c), Clause::FieldList.text());
+                (c, e)
+            })? as u16;
         if !may_repeat && out.contains(&at) {
-            return Err(SqlError::new(
+            let e = SqlError::new(
                 codes::ER_FIELD_SPECIFIED_TWICE,
                 format!("Column '{}' specified twice", c.name),
-            ));
+            );
+            return Err((c, e));
         }
         out.push(at);
     }

@@ -104,7 +104,7 @@ impl StatementBinder<'_> {
             let fits = c.qualifier.as_ref().is_none_or(|q| v.answers_to(q));
             let Some(at) = v.find(&c.name).filter(|_| fits) else {
                 let e = SqlError::unknown_column(&column_text(c), Clause::FieldList.text());
-                return Err(self.hide_column(names, c, e));
+                return Err(self.hide_column_for(Priv::Insert, names, c, e));
             };
             if !i.may_repeat && out.contains(&at) {
                 return Err(SqlError::new(

@@ -139,7 +139,7 @@ impl StatementBinder<'_> {
         let mut targets: Vec<UpdateTarget> = Vec::new();
         for a in &u.assignments {
             let (table, column) = target_column(&c.names, &a.column)
-                .map_err(|e| self.hide_column(&c.names, &a.column, e))?;
+                .map_err(|e| self.hide_column_for(Priv::Update, &c.names, &a.column, e))?;
             self.guard_view_column(&c.names, &a.column, table)?;
             let from = &c.names.tables[usize::from(table)];
             let stays = is_left_to_itself(from, usize::from(column), &a.value)?;

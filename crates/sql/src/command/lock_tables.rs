@@ -32,13 +32,12 @@ impl Session {
         let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
         // A statement can be as long as a packet.
         let mut called = HashSet::new();
+        let mut refused = false;
         for t in tables {
             let TableName { schema, name } = self.full_name(&t.table)?;
             let written = t.mode == LockMode::Write && self.vars.hot().tx_read_only;
             let named = TableName { schema, name };
-            if written && self.temporary_table(&named).is_none() {
-                return Err(SqlError::read_only_transaction());
-            }
+            refused |= written && self.temporary_table(&named).is_none();
             let TableName { schema, name } = named;
             let alias = t.alias.as_ref().unwrap_or(&t.table.name).to_string();
             if !called.insert((schema.clone(), alias.clone())) {
@@ -53,6 +52,12 @@ impl Session {
                 alias,
                 write: t.mode == LockMode::Write,
             });
+        }
+        if refused {
+            // When tables are locked, the transaction has been committed, and what was locked before is not any more.
+            self.implicit_commit().await?;
+            self.forget_locked_tables();
+            return Err(SqlError::read_only_transaction());
         }
         self.lock_named_tables(wanted).await?;
         Ok(Done::default())

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use base::lock::Mutex;
 use base::{Clock, Environment, Random};
-use engine::Engine;
+use engine::{Engine, TempShare};
 use types::SqlError;
 
 use super::change_log::ChangeLog;
@@ -60,6 +60,29 @@ pub struct InstanceOptions {
     pub shutdown: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
+/// Something that all sessions of an account have together, as long as one of them has it.
+struct Shares<T>(Mutex<HashMap<AccountId, Weak<T>>>);
+
+impl<T> Default for Shares<T> {
+    fn default() -> Self {
+        Shares(Mutex::default())
+    }
+}
+
+impl<T: Default> Shares<T> {
+    fn of(&self, account: &AccountId) -> Arc<T> {
+        let mut all = self.0.lock();
+        if let Some(share) = all.get(account).and_then(Weak::upgrade) {
+            return share;
+        }
+        // Those that nobody has any more.
+        all.retain(|_, share| share.strong_count() > 0);
+        let share = Arc::<T>::default();
+        all.insert(account.clone(), Arc::downgrade(&share));
+        share
+    }
+}
+
 /// A server, or an embedded database: one engine and everything the SQL layer keeps beside it.
 pub struct Instance {
     pub(crate) engine: Arc<Engine>,
@@ -80,7 +103,9 @@ pub struct Instance {
     /// What all sessions hold.
     pub(crate) memory: Arc<Budget>,
     /// What the sessions of each user hold of it.
-    shares: Mutex<HashMap<AccountId, Weak<Share>>>,
+    shares: Shares<Share>,
+    /// What they take of the room for temporary files.
+    temp_shares: Shares<TempShare>,
     pub(crate) deadlocks: Deadlocks,
     flushed_us: AtomicU64,
     /// Set by a server that speaks TLS.
@@ -180,7 +205,8 @@ impl Instance {
             row_events: OnceLock::new(),
             replica: OnceLock::new(),
             memory: Arc::default(),
-            shares: Mutex::default(),
+            shares: Shares::default(),
+            temp_shares: Shares::default(),
             deadlocks: Deadlocks::default(),
         });
         instance.obey_variables();
@@ -259,15 +285,12 @@ impl Instance {
 
     /// What the sessions of an account hold, and may hold.
     pub(crate) fn memory_of(&self, account: &AccountId) -> Arc<Share> {
-        let mut shares = self.shares.lock();
-        if let Some(share) = shares.get(account).and_then(Weak::upgrade) {
-            return share;
-        }
-        // Those that nobody has any more.
-        shares.retain(|_, share| share.strong_count() > 0);
-        let share = Arc::<Share>::default();
-        shares.insert(account.clone(), Arc::downgrade(&share));
-        share
+        self.shares.of(account)
+    }
+
+    /// What the sessions of an account take of the room for temporary files.
+    pub(crate) fn temporary_of(&self, account: &AccountId) -> Arc<TempShare> {
+        self.temp_shares.of(account)
     }
 
     /// The connections.

@@ -161,15 +161,29 @@ impl Session {
     }
 
     /// Refuses statements that change definitions and accounts, and commit first: what the transaction before was does not count, nor
-    /// what was said of the next one alone, for the commit is its end. What the session is counts.
+    /// what was said of the next one alone, for the commit is its end. What the session is counts, and comes behind the commit, as in MySQL
+    /// (sql/sql_parse.cc, mysql_execute_command: "this check is done after any implicit commits"); `read_only` of the server before it.
     ///
     /// # Errors
-    /// 1792, 1290.
-    pub(crate) fn check_may_define(&mut self) -> Result<(), SqlError> {
-        self.may_change(self.vars.hot().tx_read_only)
+    /// 1290, 1792; what committing fails with.
+    pub(crate) async fn check_may_define(&mut self) -> Result<(), SqlError> {
+        self.check_fence()?;
+        self.check_may_redefine_temporary().await
     }
 
-    /// The same for definitions of temporary tables: a read-only server lets them be changed, a read-only transaction does not.
+    /// The same for what changes definitions of temporary tables and commits first: a read-only server lets them be changed.
+    ///
+    /// # Errors
+    /// 1792; what committing fails with.
+    pub(crate) async fn check_may_redefine_temporary(&mut self) -> Result<(), SqlError> {
+        if self.vars.hot().tx_read_only {
+            self.implicit_commit().await?;
+            return Err(SqlError::read_only_transaction());
+        }
+        Ok(())
+    }
+
+    /// The same for those that are made and dropped within a transaction: a read-only one does not let them be.
     ///
     /// # Errors
     /// 1792.

@@ -115,6 +115,8 @@ pub struct Session {
     pub(crate) compression: Option<(&'static str, u64)>,
     /// For the transaction's savepoints.
     pub(crate) savepoints: Charge,
+    /// For its temporary tables, without their pages.
+    pub(crate) own_tables: Charge,
     /// What its transactions are called.
     pub(crate) gtids: Gtids,
     /// What BINLOG statements have announced.
@@ -217,6 +219,7 @@ impl Session {
             transport: None,
             compression: None,
             savepoints: Charge::to(&memory),
+            own_tables: Charge::to(&memory),
             gtids: Gtids::default(),
             replayed: Replayed::default(),
             left_group: AtomicBool::new(false),
@@ -285,6 +288,14 @@ impl Session {
     /// What it holds.
     pub fn memory(&self) -> &Arc<Account> {
         &self.facts.memory
+    }
+
+    /// Gives back what temporary tables took that are gone.
+    pub(crate) fn count_own_tables(&mut self) {
+        let now = self.engine.own_tables_memory(None);
+        if (now as u64) < self.own_tables.bytes() {
+            let _less = self.own_tables.set(now);
+        }
     }
 
     /// Its variables.
@@ -382,6 +393,7 @@ impl Session {
             self.engine.rollback().await?;
             if !base::mutant!("temporary-tables-outlive-a-reset") {
                 self.engine.drop_own_tables();
+                self.count_own_tables();
             }
             // What is prepared stays, and is anybody's to end.
             self.xa = None;

@@ -119,7 +119,7 @@ impl Session {
         self.obey_memory_limits();
     }
 
-    /// Takes over the limits of the session's memory; who administers connections is held to the server's own limit alone.
+    /// Takes over the limits of the session's memory and of its temporary files; who administers connections is held to the server's own limit alone.
     pub(crate) fn obey_memory_limits(&mut self) {
         let exempt = self.security.has_one(CONNECTIONS);
         let value = |name| self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
@@ -129,11 +129,16 @@ impl Session {
         };
         let subject = !exempt && value("global_connection_memory_tracking") != 0;
         self.memory().set_limits(own, subject, exempt);
-        let share = match exempt {
-            true => None,
-            false => Some(self.instance.memory_of(self.security.account())),
+        let account = self.security.account();
+        let (memory, temporary) = match exempt {
+            true => (None, None),
+            false => (
+                Some(self.instance.memory_of(account)),
+                Some(self.instance.temporary_of(account)),
+            ),
         };
-        self.memory().join(share);
+        self.memory().join(memory);
+        self.engine.set_temp_share(temporary);
     }
 
     /// Gives variables back the values that they had before a statement with hints, if one has left any.

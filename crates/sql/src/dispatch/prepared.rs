@@ -138,13 +138,14 @@ impl Session {
     }
 
     /// A prepared statement is about to be run: the default schema is that which it was made under, until [`leave_schema`](Self::leave_schema) is given what this gives.
-    /// The client is told nothing of it. `None`: it is the same one.
+    /// The client is told nothing of it; the list of connections shows it, as in MySQL. `None`: it is the same one.
     pub(crate) fn enter_schema_of(&mut self, name: &StatementName) -> Option<Entered> {
         let p = self.prepared_named(name)?;
         if p.database == self.facts.database {
             return None;
         }
         let own = p.database.clone();
+        self.process.set_db(own.as_deref());
         let before = std::mem::replace(&mut self.facts.database, own.clone());
         Some(Entered { before, own })
     }
@@ -158,6 +159,7 @@ impl Session {
             return;
         }
         let there = before.filter(|name| self.find_schema(name).is_ok());
+        self.process.set_db(there.as_deref());
         self.facts.database = there;
     }
 

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use engine::TempFiles;
+use engine::TempSpace;
 use types::SqlError;
 
 use super::Env;
@@ -50,8 +50,8 @@ impl Env<'_> {
 }
 
 impl Host for Env<'_> {
-    fn files(&self) -> &Arc<TempFiles> {
-        self.session.engine().temp_files()
+    fn files(&self) -> &Arc<TempSpace> {
+        self.session.temp_space()
     }
 
     fn is_due(&mut self) -> bool {

@@ -98,7 +98,7 @@ async fn stream(
 
 /// No rows of a query yet.
 fn no_rows(types: &[ExprType], env: &Env<'_>) -> Gathered {
-    let files = env.session.engine().temp_files();
+    let files = env.session.temp_space();
     Gathered::new(types.len(), Room::table(env.cx), files)
 }
 

@@ -534,6 +534,11 @@ impl Session {
         self.set_applied("sql_log_bin", &VarInput::Uint(kept.into()))
     }
 
+    /// It waits for room for the binary log no longer than until this says so.
+    pub fn give_up_intake_when(&mut self, gives_up: impl Fn() -> bool + Send + Sync + 'static) {
+        self.engine.give_up_intake_when(gives_up);
+    }
+
     /// The time that statements that follow see, in microseconds since 1970; `None`: the clock's.
     pub fn set_applied_time(&mut self, micros: Option<i64>) {
         self.fixed_timestamp = micros;

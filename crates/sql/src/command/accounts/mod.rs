@@ -118,7 +118,7 @@ impl Session {
             self.activate_roles(roles);
             return Ok(Done::default());
         }
-        self.check_may_define()?;
+        self.check_may_define().await?;
         self.begin_account_change().await?;
         let secret = self.secret_of(s);
         self.change_accounts(|actor, state| apply(actor, state, s), secret, sink)
@@ -170,7 +170,7 @@ impl Session {
         item: &SetItem,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        self.check_may_define()?;
+        self.check_may_define().await?;
         self.begin_account_change().await?;
         let secret = self.secret_of_set(item);
         self.change_accounts(
@@ -217,7 +217,7 @@ impl Session {
         install: bool,
         urns: &[Box<str>],
     ) -> Result<Done, SqlError> {
-        self.check_may_define()?;
+        self.check_may_define().await?;
         self.begin_account_change().await?;
         let instance = Arc::clone(&self.instance);
         let components = &instance.components;

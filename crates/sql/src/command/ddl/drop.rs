@@ -53,6 +53,9 @@ pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError
     for t in &temporary {
         s.engine.drop_temporary_table(&t.schema, &t.name);
     }
+    if !temporary.is_empty() {
+        s.count_own_tables();
+    }
     Ok(Done::default())
 }
 

@@ -69,9 +69,10 @@ async fn run_at_once(
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
     match temporary::alone(s, statement) {
-        true => s.check_may_change_temporary()?,
+        true if temporary::stays_in_transaction(statement) => s.check_may_change_temporary()?,
+        true => s.check_may_redefine_temporary().await?,
         false => {
-            s.check_may_define()?;
+            s.check_may_define().await?;
             locked::may_change(s, statement)?;
         }
     }

@@ -1,6 +1,6 @@
 //! What is said of temporary tables alone: which statements have to do with nothing else, and what these tables cannot have.
 //!
-//! Must never do: change anything.
+//! Must never do: change anything but what is counted.
 
 use engine::TableDef;
 use types::SqlError;
@@ -27,10 +27,19 @@ pub(super) fn alone(s: &Session, statement: &Statement) -> bool {
     }
 }
 
-/// Refuses what a temporary table cannot have.
+/// Whether a statement about temporary tables alone commits nothing before.
+pub(super) fn stays_in_transaction(statement: &Statement) -> bool {
+    match statement {
+        Statement::CreateTable(c) => c.temporary,
+        Statement::DropTable(d) => d.temporary,
+        _ => false,
+    }
+}
+
+/// Refuses what a temporary table cannot have, and one for which the session has no memory.
 ///
 /// # Errors
-/// 1215: foreign keys; 3500, 1031: compression.
+/// 1215: foreign keys; 3500, 1031: compression; the error of the session's account.
 pub(super) fn check(s: &mut Session, def: &TableDef) -> Result<(), SqlError> {
     if !def.foreign_keys.is_empty() {
         return Err(SqlError::fixed(codes::ER_CANNOT_ADD_FOREIGN));
@@ -39,7 +48,12 @@ pub(super) fn check(s: &mut Session, def: &TableDef) -> Result<(), SqlError> {
     let vars = &s.vars;
     let checked = row_format::check_temporary(&def.name, &def.options, vars, &mut warnings);
     warnings.into_iter().for_each(|w| s.warn(w));
-    checked
+    checked?;
+    // A table that is not made after all is given back with the next that goes.
+    match s.own_tables.set(s.engine.own_tables_memory(Some(def))) {
+        true => Ok(()),
+        false => s.memory().check(),
+    }
 }
 
 /// Refuses foreign keys that ALTER TABLE would add to a temporary table.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{TempFile, TempFiles};
+use engine::{TempFile, TempSpace};
 use types::{SqlError, ValueRef};
 
 use super::super::store::RowStore;
@@ -24,7 +24,7 @@ pub(crate) struct Gathered {
     room: Room,
     /// There is no room for more.
     over: bool,
-    files: Arc<TempFiles>,
+    files: Arc<TempSpace>,
     file: Option<InFile>,
 }
 
@@ -36,7 +36,7 @@ struct InFile {
 
 impl Gathered {
     /// None yet.
-    pub fn new(width: usize, room: Room, files: &Arc<TempFiles>) -> Gathered {
+    pub fn new(width: usize, room: Room, files: &Arc<TempSpace>) -> Gathered {
         Gathered {
             store: RowStore::new(width, room.account()),
             width,

@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use engine::TempFiles;
+use engine::TempSpace;
 use types::SqlError;
 
 /// Who runs the statement.
 pub(crate) trait Host: Send {
     /// Where files come from.
-    fn files(&self) -> &Arc<TempFiles>;
+    fn files(&self) -> &Arc<TempSpace>;
 
     /// Counts a row; says whether it is time for [`rest`](Self::rest).
     fn is_due(&mut self) -> bool;

@@ -1,5 +1,5 @@
 //! What operators do when their rows are more than the memory they may use: the rows go to a temporary file of the engine's
-//! (`engine::TempFiles`), in blocks with a checksum, and come back in order or a part at a time. `docs/decisions/0029` says how much memory that is.
+//! (`engine::TempSpace`), in blocks with a checksum, and come back in order or a part at a time. `docs/decisions/0029` says how much memory that is.
 //!
 //! - `room` says when an operator has enough.
 //! - `record` is a row as bytes, `file` blocks of them in a file.

@@ -573,8 +573,27 @@ fn columns_that_a_statement_does_not_name_are_told_by_none() {
         let e = u.try_all(sql).expect_err(sql);
         assert_eq!(e.code, 1143, "{sql}: {}", e.message);
     }
-    // One that is not there is told as one that may not be seen.
-    for sql in ["SELECT nosuch FROM t", "INSERT INTO t (nosuch) VALUES (1)"] {
-        assert_eq!(u.error(sql), 1143, "{sql}");
+    // One that is not there is told as one that may not be seen: what is missing is what the statement does with it.
+    for (verb, sql) in [
+        ("SELECT", "SELECT nosuch FROM t"),
+        ("INSERT", "INSERT INTO t (nosuch) VALUES (1)"),
+        ("INSERT", "INSERT INTO t (a, nosuch) VALUES (1, 2)"),
+        ("INSERT", "INSERT INTO t SET nosuch = 1"),
+        ("INSERT", "INSERT INTO t (nosuch) SELECT a FROM t"),
+        ("INSERT", "INSERT INTO v (nosuch) VALUES (1)"),
+        ("UPDATE", "UPDATE t SET nosuch = 1"),
+        ("UPDATE", "UPDATE t SET a = 1, nosuch = 1"),
+        ("UPDATE", "UPDATE t x, t y SET x.nosuch = 1"),
+        (
+            "UPDATE",
+            "INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE nosuch = 1",
+        ),
+        ("SELECT", "UPDATE t SET a = nosuch"),
+    ] {
+        let e = u.try_all(sql).expect_err(sql);
+        assert_eq!(e.code, 1143, "{sql}: {}", e.message);
+        let denied = format!("{verb} command denied");
+        let said = e.message.starts_with(&denied) && e.message.contains("nosuch'");
+        assert!(said, "{sql}: {}", e.message);
     }
 }

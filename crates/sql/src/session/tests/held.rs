@@ -119,3 +119,114 @@ fn one_user_leaves_memory_for_the_others() {
     again
         .run("SET @a = REPEAT('x', 8000000), @b = REPEAT('x', 8000000), @c = REPEAT('x', 8000000)");
 }
+
+/// Rows in plenty, which nobody needs a privilege for.
+const DIGITS: &str =
+    "(VALUES ROW(0),ROW(1),ROW(2),ROW(3),ROW(4),ROW(5),ROW(6),ROW(7),ROW(8),ROW(9))";
+
+/// A sort that takes some hundred and ten thousand bytes of temporary files, so many times.
+fn sort(rows: u32) -> String {
+    format!(
+        "SELECT a.n, b.n, c.n, REPEAT('x', 1100) y FROM {DIGITS} a(n), {DIGITS} b(n), {DIGITS} c(n) \
+         WHERE a.n * 100 + b.n * 10 + c.n < {rows} * 100 ORDER BY 3, 2, 1"
+    )
+}
+
+#[test]
+fn one_user_leaves_temporary_room_for_the_others() {
+    let s = server();
+    let files = s.engine().temp_files();
+    files.set_limit(1 << 20);
+    let mut root = Client::in_test(&s);
+    root.run("CREATE USER u@localhost, v@localhost, admin@localhost");
+    root.run("GRANT CREATE TEMPORARY TABLES ON test.* TO u@localhost, v@localhost");
+    root.run("GRANT CONNECTION_ADMIN ON *.* TO admin@localhost");
+    let small = "SET sort_buffer_size = 131072";
+    let of = |user: &str| {
+        let mut c = Client::of(&s, user);
+        c.run(small);
+        c
+    };
+    let (mut u, mut other, mut v, mut admin) = (of("u"), of("u"), of("v"), of("admin"));
+
+    // A half of all for one, and nothing is left of a statement that has failed.
+    u.run(&sort(2));
+    assert_eq!(u.error(&sort(7)), 1114);
+    assert_eq!(files.held(), 0);
+    admin.run(&sort(7));
+    assert_eq!(admin.error(&sort(10)), 1114, "there is no more at all");
+
+    // Tables, of all sessions of one user; without a row, each takes two pages.
+    u.run("USE test");
+    other.run("USE test");
+    let mut made = 0;
+    while u.error(&format!("CREATE TEMPORARY TABLE t{made} (a INT)")) == 0 {
+        made += 1;
+        assert!(made < 100, "no end");
+    }
+    assert_eq!(made, (512 << 10) / (32 << 10));
+    assert_eq!(files.held(), 512 << 10);
+    assert_eq!(other.error("CREATE TEMPORARY TABLE t (a INT)"), 1114);
+    assert_eq!(other.error(&sort(2)), 1114, "and none for its sorts");
+    assert_eq!(
+        u.error("ALTER TABLE t0 ADD COLUMN b INT, ADD KEY (a)"),
+        1114
+    );
+
+    // Others have half of the rest.
+    v.run(&sort(2));
+    assert_eq!(v.error(&sort(3)), 1114);
+    v.run("USE test; CREATE TEMPORARY TABLE t (a INT PRIMARY KEY, b LONGTEXT)");
+    v.run("INSERT INTO t VALUES (1, REPEAT('x', 10000))");
+    assert_eq!(
+        v.error("INSERT INTO t VALUES (2, REPEAT('x', 400000))"),
+        1114
+    );
+    assert_eq!(v.rows("SELECT a, LENGTH(b) FROM t"), [["1", "10000"]]);
+
+    // What is dropped, emptied, or goes with its session another one may have.
+    for n in 0..14 {
+        u.run(&format!("DROP TEMPORARY TABLE t{n}"));
+    }
+    other.run(&sort(2));
+    other.run("CREATE TEMPORARY TABLE t (a INT)");
+    block_on(other.session.reset()).expect("a reset");
+    u.run("CREATE TEMPORARY TABLE t0 (a INT, KEY (a), KEY k (a))");
+    block_on(u.session.close());
+    block_on(v.session.change_user("u", "localhost", None)).expect("another user");
+    assert_eq!(files.held(), 0);
+    v.run(&sort(2));
+}
+
+#[test]
+fn temporary_tables_take_of_the_memory_of_their_session() {
+    let s = server();
+    let mut root = Client::in_test(&s);
+    root.run("CREATE USER u@localhost");
+    root.run("GRANT CREATE TEMPORARY TABLES ON test.* TO u@localhost");
+    let mut u = Client::of(&s, "u");
+    u.run("USE test");
+    let before = u.session.memory().held();
+    u.run("CREATE TEMPORARY TABLE t (a INT)");
+    assert!(u.session.memory().held() > before);
+    u.run("DROP TABLE t");
+    assert_eq!(u.session.memory().held(), before);
+    s.memory().set_ceiling(8 << 20);
+    let wide: Vec<String> = (0..100).map(|n| format!("c{n} INT")).collect();
+    let mut made = 0;
+    let refused = loop {
+        let sql = format!("CREATE TEMPORARY TABLE t{made} ({})", wide.join(", "));
+        match u.error(&sql) {
+            0 => made += 1,
+            code => break code,
+        }
+        assert!(made < 1000, "no end");
+    };
+    assert_eq!(refused, 3170);
+    assert!(made > 50, "{made}");
+    u.run("CREATE TEMPORARY TABLE IF NOT EXISTS t0 (a INT)");
+    for n in 0..made {
+        u.run(&format!("DROP TABLE t{n}"));
+    }
+    assert_eq!(u.session.memory().held(), before);
+}

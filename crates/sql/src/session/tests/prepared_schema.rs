@@ -162,3 +162,28 @@ fn a_schema_that_goes_is_nobodys() {
     c.run("PREPARE s FROM 'DROP DATABASE d1'; EXECUTE s");
     assert_eq!(c.one("SELECT DATABASE()"), "NULL");
 }
+
+#[test]
+fn the_list_of_connections_shows_the_schema_that_it_was_made_under() {
+    let mut c = two();
+    let shown = "SELECT db FROM information_schema.processlist WHERE id = CONNECTION_ID()";
+    c.run("USE d1");
+    let id = c.session.prepare(shown.as_bytes()).expect("prepared").id;
+    c.run(&format!(
+        "PREPARE p FROM '{shown}'; PREPARE gone FROM 'DROP DATABASE d2'"
+    ));
+    c.run("USE d2");
+    assert_eq!(execute(&mut c, id).expect("a row"), [["d1"]]);
+    assert_eq!(c.one("EXECUTE p"), "d1");
+    assert_eq!(c.one(shown), "d2");
+    // One without a default schema, and what fails.
+    let mut none = Client::new(c.session.instance());
+    none.run(&format!("PREPARE p FROM '{shown}'; USE d1"));
+    assert_eq!(none.one("EXECUTE p"), "NULL");
+    assert_eq!(none.one(shown), "d1");
+    c.run("PREPARE fails FROM 'SELECT (SELECT 1 UNION SELECT 2)'; USE d1");
+    assert_eq!(c.error("EXECUTE fails"), 1242);
+    assert_eq!(c.one(shown), "d1");
+    c.run("USE d2; EXECUTE gone");
+    assert_eq!(c.one(shown), "NULL");
+}

@@ -119,6 +119,66 @@ fn a_session_that_is_read_only_changes_nothing() {
 }
 
 #[test]
+fn a_definition_that_is_refused_has_committed() {
+    let s = server();
+    let mut c = Client::in_test(&s);
+    c.run("CREATE TABLE t (a int); CREATE TABLE u (a int)");
+    let mut other = Client::in_test(&s);
+    for (n, text) in [
+        "CREATE TABLE v (a int)",
+        "TRUNCATE TABLE u",
+        "DROP TABLE u",
+        "ALTER TABLE u ADD COLUMN b int",
+        "CREATE INDEX i ON u (a)",
+        "CREATE VIEW v AS SELECT 1",
+        "RENAME TABLE u TO v",
+        "CREATE DATABASE v",
+        "CREATE USER v",
+        "GRANT SELECT ON t TO root@localhost",
+        "SET PASSWORD FOR root@localhost = 'x'",
+        "LOCK TABLES u WRITE",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        c.run("SET SESSION TRANSACTION READ ONLY");
+        c.run("START TRANSACTION READ WRITE");
+        c.run(&format!("INSERT INTO t VALUES ({n})"));
+        assert_eq!(c.error(text), 1792, "{text}");
+        assert!(!c.session.engine.in_transaction(), "{text}");
+        c.run("ROLLBACK");
+        let there = other.rows(&format!("SELECT COUNT(*) FROM t WHERE a = {n}"));
+        assert_eq!(there, [["1"]], "{text}");
+    }
+    // What was locked before is not locked any more.
+    c.run(
+        "SET SESSION TRANSACTION READ WRITE; LOCK TABLES t READ; SET SESSION TRANSACTION READ ONLY",
+    );
+    assert_eq!(c.error("LOCK TABLES u WRITE"), 1792);
+    other.run("INSERT INTO t VALUES (50)");
+    // Of temporary tables, as the statement commits or does not.
+    c.run("SET SESSION TRANSACTION READ WRITE; CREATE TEMPORARY TABLE x (a int)");
+    c.run("START TRANSACTION READ ONLY; ALTER TABLE x ADD COLUMN b int");
+    assert!(!c.session.engine.in_transaction());
+    c.run("START TRANSACTION READ ONLY");
+    assert_eq!(c.error("CREATE TEMPORARY TABLE y (a int)"), 1792);
+    assert!(c.session.engine.in_transaction());
+    c.run("COMMIT; SET SESSION TRANSACTION READ ONLY");
+    c.run("START TRANSACTION READ WRITE; INSERT INTO t VALUES (60)");
+    assert_eq!(c.error("TRUNCATE TABLE x"), 1792);
+    c.run("ROLLBACK");
+    assert_eq!(other.rows("SELECT COUNT(*) FROM t WHERE a = 60"), [["1"]]);
+    // A read-only server refuses before it commits.
+    other.run("CREATE USER w; GRANT ALL ON test.* TO w");
+    let mut w = Client::of(&s, "w");
+    w.run("USE test; BEGIN; INSERT INTO t VALUES (100)");
+    other.run("SET GLOBAL read_only = ON");
+    assert_eq!(w.error("DROP TABLE u"), 1290);
+    assert!(w.session.engine.in_transaction());
+    other.run("SET GLOBAL read_only = OFF");
+}
+
+#[test]
 fn a_text_may_hold_several_statements() {
     let mut c = Client::in_test(&server());
     let r = c
