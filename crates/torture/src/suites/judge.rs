@@ -32,8 +32,8 @@ impl Verdict {
     }
 }
 
-/// The verdict. `whole`: the suite was run as a whole, and not a share of it.
-pub fn judge(ours: &Results, theirs: &Results, expected: &Expected, whole: bool) -> Verdict {
+/// The verdict.
+pub fn judge(ours: &Results, theirs: &Results, expected: &Expected) -> Verdict {
     let mut verdict = Verdict::default();
     let passed = theirs.iter().filter(|(_, end)| **end == End::Passed);
     for (test, _) in passed {
@@ -60,7 +60,7 @@ pub fn judge(ours: &Results, theirs: &Results, expected: &Expected, whole: bool)
             None => verdict.complaints.push(format!("{test} fails: {why}")),
         }
     }
-    for test in expected.keys().filter(|_| whole) {
+    for test in expected.keys() {
         if !theirs.contains_key(test) {
             let line = format!("{test} is no test of the suite: remove its line");
             verdict.complaints.push(line);
@@ -94,11 +94,11 @@ mod tests {
         let theirs = results(&[("a", End::Passed), ("b", failed()), ("c", End::Skipped)]);
         let none = Expected::new();
         assert!(
-            judge(&theirs, &theirs, &none, true).complaints.is_empty(),
+            judge(&theirs, &theirs, &none).complaints.is_empty(),
             "what fails on both is no difference"
         );
         for ours in [results(&[("a", failed())]), Results::new()] {
-            let verdict = judge(&ours, &theirs, &none, true);
+            let verdict = judge(&ours, &theirs, &none);
             assert_eq!((verdict.theirs, verdict.both), (1, 0));
             assert!(verdict.complaints[0].starts_with("a fails"));
         }
@@ -114,14 +114,14 @@ mod tests {
             ours.insert(name.clone(), failed());
             expected.insert(name.clone(), Reason::Feature("json"));
         }
-        let verdict = judge(&ours, &theirs, &expected, true);
+        let verdict = judge(&ours, &theirs, &expected);
         assert!(verdict.complaints.is_empty());
         assert_eq!(verdict.excused["json"], 100);
         for name in &names[100..110] {
             ours.insert(name.clone(), failed());
             expected.insert(name.clone(), Reason::Open("x".to_owned()));
         }
-        let verdict = judge(&ours, &theirs, &expected, true);
+        let verdict = judge(&ours, &theirs, &expected);
         assert_eq!(verdict.open, 10);
         assert!(verdict.complaints[0].starts_with("the share is"));
     }
@@ -132,24 +132,17 @@ mod tests {
         let mut expected = Expected::new();
         expected.insert("a".to_owned(), Reason::Feature("json"));
         expected.insert("gone".to_owned(), Reason::Feature("json"));
-        let verdict = judge(&theirs, &theirs, &expected, true);
+        let verdict = judge(&theirs, &theirs, &expected);
         assert_eq!(verdict.complaints.len(), 2, "{:?}", verdict.complaints);
-        let share = judge(&theirs, &theirs, &expected, false);
-        assert_eq!(share.complaints.len(), 1, "a share has not all tests");
     }
 
     #[test]
     fn a_suite_without_tests_is_no_success() {
         let there = results(&[("a", End::Passed)]);
         let here = results(&[("a", End::Skipped)]);
-        let verdict = judge(&here, &there, &Expected::new(), true);
+        let verdict = judge(&here, &there, &Expected::new());
         assert_eq!((verdict.skipped, verdict.complaints.len()), (1, 1));
         let none = Results::new();
-        assert_eq!(
-            judge(&none, &none, &Expected::new(), false)
-                .complaints
-                .len(),
-            1
-        );
+        assert_eq!(judge(&none, &none, &Expected::new()).complaints.len(), 1);
     }
 }

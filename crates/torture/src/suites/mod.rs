@@ -34,7 +34,7 @@ pub struct Options {
     /// Only suites whose names contain one of these.
     #[arg(long)]
     only: Vec<String>,
-    /// Only a quick share of the long ones.
+    /// Only those in the share of `cargo xtask test`.
     #[arg(long)]
     short: bool,
 }
@@ -60,7 +60,10 @@ pub fn command(options: &Options) -> Outcome<()> {
     let wanted = |name: &str| {
         options.only.is_empty() || options.only.iter().any(|o| name.contains(o.as_str()))
     };
-    let suites: Vec<_> = SUITES.iter().filter(|s| wanted(s.name)).collect();
+    let suites: Vec<_> = SUITES
+        .iter()
+        .filter(|s| wanted(s.name) && (s.in_ci || !options.short))
+        .collect();
     if suites.is_empty() {
         return Err("no suite has such a name".to_owned());
     }
@@ -74,7 +77,7 @@ pub fn command(options: &Options) -> Outcome<()> {
     let mut wrong = Vec::new();
     for suite in suites {
         let installed = install(suite).map_err(|e| format!("{}: {e}", suite.name))?;
-        compare(suite, &installed, options.short, &mut wrong)?;
+        compare(suite, &installed, &mut wrong)?;
     }
     summed(&wrong)
 }
@@ -89,7 +92,7 @@ pub fn short() -> Outcome<()> {
     let mut wrong = Vec::new();
     for suite in SUITES.iter().filter(|s| s.in_ci) {
         match install(suite) {
-            Ok(installed) => compare(suite, &installed, true, &mut wrong)?,
+            Ok(installed) => compare(suite, &installed, &mut wrong)?,
             Err(why) => println!("    SKIPPED, {} could not be fetched: {why}", suite.name),
         }
     }
@@ -104,13 +107,7 @@ fn summed(wrong: &[String]) -> Outcome<()> {
 }
 
 /// Runs a suite on both servers and prints what came of it.
-fn compare(
-    suite: &'static Suite,
-    installed: &Installed,
-    short: bool,
-    wrong: &mut Vec<String>,
-) -> Outcome<()> {
-    let share = short && !suite.share.is_empty();
+fn compare(suite: &'static Suite, installed: &Installed, wrong: &mut Vec<String>) -> Outcome<()> {
     let expected = expected::of(suite.name)?;
     let mut scratch = Scratch::new(&format!("suite-{}", suite.name))?;
     let begun = Instant::now();
@@ -118,7 +115,7 @@ fn compare(
     let (ours, theirs) = std::thread::scope(|scope| {
         let on = |kind| {
             let dir = scratch.path();
-            move || one(suite, installed, kind, share, dir)
+            move || one(suite, installed, kind, dir)
         };
         let theirs = scope.spawn(on(Kind::MariaDb));
         let ours = on(Kind::Tidemill)();
@@ -135,7 +132,7 @@ fn compare(
                 }
                 Installed::Go(_) => results::not_reached(&mut ours, &theirs),
             }
-            judge(&ours, &theirs, &expected, !share)
+            judge(&ours, &theirs, &expected)
         }
         Err(e) => {
             scratch.keep();
@@ -178,13 +175,7 @@ fn print(suite: &Suite, verdict: &Verdict, begun: Instant) {
 }
 
 /// A suite on one server.
-fn one(
-    suite: &'static Suite,
-    installed: &Installed,
-    kind: Kind,
-    share: bool,
-    dir: &Path,
-) -> Outcome<Results> {
+fn one(suite: &'static Suite, installed: &Installed, kind: Kind, dir: &Path) -> Outcome<Results> {
     let dir = dir.join(kind.name());
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let mut server = start(suite, kind, &dir)?;
@@ -192,7 +183,6 @@ fn one(
         suite,
         server: server.setup(),
         dir,
-        share,
     };
     let results = match installed {
         Installed::Pytest(python) => python::pytest(python, &run),

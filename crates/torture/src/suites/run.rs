@@ -25,8 +25,6 @@ pub struct Run<'a> {
     pub server: &'a Setup,
     /// What it writes is in this folder.
     pub dir: PathBuf,
-    /// The quick share of it.
-    pub share: bool,
 }
 
 impl Run<'_> {
@@ -65,8 +63,7 @@ impl Run<'_> {
     /// # Errors
     /// It could not be started.
     pub fn finish(&self, mut command: Command) -> Outcome<String> {
-        let share = self.suite.share.iter().filter(|_| self.share);
-        command.args(self.suite.args.iter().chain(share).map(|a| self.filled(a)));
+        command.args(self.suite.args.iter().map(|a| self.filled(a)));
         for (name, value) in self.suite.env {
             command.env(name, self.filled(value));
         }

@@ -14,8 +14,6 @@ pub struct Suite {
     pub before: &'static [&'static str],
     /// Arguments: `{port}`, `{socket}` and `{dir}` (a folder of this run) are filled in.
     pub args: &'static [&'static str],
-    /// Further ones, of a share that is quick; empty where all of it is.
-    pub share: &'static [&'static str],
     /// Variables, with the same places to be filled in.
     pub env: &'static [(&'static str, &'static str)],
     /// It is in the share of CI.
@@ -51,12 +49,28 @@ pub struct Python {
 
 const PYTEST: &str = "pytest==9.2.0";
 
+const SQLALCHEMY: Python = Python {
+    package: "SQLAlchemy",
+    version: "2.1.9",
+    with: &[
+        PYTEST,
+        "PyMySQL==1.2.4",
+        "cryptography==50.0.2",
+        "greenlet==3.5.6",
+    ],
+};
+
+/// The server, as SQLAlchemy's suites take it.
+const PYMYSQL: &str = "--dburi=mysql+pymysql://root@127.0.0.1:{port}/test?charset=utf8mb4";
+
+/// The version of the server is in the names of SQLAlchemy's classes.
+const SERVER_IN_NAMES: (&str, &str) = ("SUITE_WITHOUT", r"_(mysql|mariadb)\+pymysql_\d+_\d+_\d+");
+
 const SUITE: Suite = Suite {
     name: "",
     how: How::Go { module: "" },
     before: &[],
     args: &[],
-    share: &[],
     env: &[],
     in_ci: false,
     minutes: 10,
@@ -110,26 +124,20 @@ pub const SUITES: &[Suite] = &[
     },
     Suite {
         name: "SQLAlchemy",
-        how: How::Pytest(Python {
-            package: "SQLAlchemy",
-            version: "2.1.9",
-            with: &[
-                PYTEST,
-                "PyMySQL==1.2.4",
-                "cryptography==50.0.2",
-                "greenlet==3.5.6",
-            ],
-        }),
+        how: How::Pytest(SQLALCHEMY),
         before: &["CREATE DATABASE test", "CREATE DATABASE test_schema"],
-        args: &[
-            "--maxfail=100000",
-            "--dburi=mysql+pymysql://root@127.0.0.1:{port}/test?charset=utf8mb4",
-            // First, since it lists all tables: a test of the dialect that fails leaves some behind.
-            "test/dialect/test_suite.py",
-            "test/dialect/mysql",
-        ],
-        // The version of the server is in the names of its classes.
-        env: &[("SUITE_WITHOUT", r"_(mysql|mariadb)\+pymysql_\d+_\d+_\d+")],
+        args: &[PYMYSQL, "--maxfail=100000", "test/dialect/test_suite.py"],
+        env: &[SERVER_IN_NAMES],
+        minutes: 20,
+        ..SUITE
+    },
+    // On servers of its own: a test that fails leaves tables behind, and the others list all that there are.
+    Suite {
+        name: "SQLAlchemy-dialect",
+        how: How::Pytest(SQLALCHEMY),
+        before: &["CREATE DATABASE test", "CREATE DATABASE test_schema"],
+        args: &[PYMYSQL, "--maxfail=100000", "test/dialect/mysql"],
+        env: &[SERVER_IN_NAMES],
         minutes: 20,
         ..SUITE
     },
@@ -140,7 +148,8 @@ pub const SUITES: &[Suite] = &[
             version: "5.2.19",
             with: &["asgiref==3.13.0", "sqlparse==0.6.1", "mysqlclient==2.3.2"],
         }),
-        share: &[
+        // Of more than 200, those that ask the database for most.
+        args: &[
             "aggregation",
             "basic",
             "bulk_create",
@@ -150,7 +159,7 @@ pub const SUITES: &[Suite] = &[
             "queries",
             "transactions",
         ],
-        minutes: 240,
+        minutes: 30,
         ..SUITE
     },
 ];
