@@ -120,6 +120,7 @@ pub const SUITES: &[Suite] = &[
         // The one that is left out asks an address of the internet, which must not answer.
         args: &[".", "-skip=^TestConnectorReturnsTimeout$"],
         env: &[("MYSQL_TEST_ADDR", "127.0.0.1:{port}")],
+        in_ci: true,
         ..SUITE
     },
     Suite {
