@@ -49,6 +49,15 @@ const MYROCKS: (&str, &str) = (
 const CLUSTERS: &str = "/etc/postgresql-common/createcluster.conf";
 const NO_CLUSTER: &str = "create_main_cluster = false";
 
+/// What packages of Python are built and run with, some of them written in C.
+pub const PYTHON: &[&str] = &[
+    "python3-venv",
+    "python3-dev",
+    "gcc",
+    "pkg-config",
+    "libmariadb-dev",
+];
+
 /// Programs without which `cargo xtask test` cannot run.
 const NEEDED: &[&str] = &["sysbench", "mariadb", "openssl", "c++"];
 

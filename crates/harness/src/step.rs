@@ -1,5 +1,6 @@
 //! Running other programs, one step at a time, with progress on the screen and the reason on failure.
 
+use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -64,6 +65,31 @@ pub fn visibly_within(command: &mut Command, limit: Duration) -> Outcome<()> {
         true => Ok(()),
         false => Err(format!("{line}: {status}")),
     }
+}
+
+/// Runs `command` with its output in a file, and ends it with all that it has started after `limit`; how it ended, `None` where it had to be.
+pub fn logged_within(
+    command: &mut Command,
+    log: &Path,
+    limit: Duration,
+) -> Outcome<Option<ExitStatus>> {
+    let line = shown(command);
+    let file = File::create(log).map_err(|e| format!("{}: {e}", log.display()))?;
+    let both = file.try_clone().map_err(|e| e.to_string())?;
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(file)
+        .stderr(both)
+        .process_group(0)
+        .spawn();
+    let mut child = child.map_err(|e| format!("{line}: {e}"))?;
+    let ended = ended_within(&mut child, limit).map_err(|e| format!("{line}: {e}"))?;
+    if ended.is_none() {
+        let group = format!("-{}", child.id());
+        quietly(Command::new("kill").args(["-KILL", "--", &group]))?;
+        let _ended = child.wait();
+    }
+    Ok(ended)
 }
 
 /// How a program ended; `None`: it still runs after `limit`.

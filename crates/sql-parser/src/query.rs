@@ -8,8 +8,8 @@ use super::parser::{Parser, R};
 /// A subquery takes this many levels of nesting: its rules need more stack than an operand's.
 const QUERY_COST: u32 = 4;
 
-/// Most items of a select list, as MySQL's most columns of a result that is kept.
-const MAX_ITEMS: usize = 4096;
+/// Most items of a select list: the answer to PREPARE has two bytes for their number. A table, also one made of a query, has fewer.
+const MAX_ITEMS: usize = 65_535;
 
 impl Parser<'_> {
     /// Whether a query (not in parentheses) starts at the token `n` ahead.

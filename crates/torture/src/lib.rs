@@ -21,6 +21,7 @@ mod power_cuts;
 mod privileges;
 mod replicas;
 mod slt;
+mod suites;
 
 use harness::step::{self, Outcome};
 use harness::workspace;
@@ -40,6 +41,8 @@ pub enum Command {
     Dumps(dumps::Options),
     /// Drivers, ORMs, migration tools and schemas of applications, beside MariaDB.
     Clients(clients::Options),
+    /// The tests that drivers, ORMs and frameworks keep for themselves, beside MariaDB.
+    Suites(suites::Options),
     /// Anomaly scenarios and checked histories at every isolation level.
     Isolation(isolation::Options),
     /// The access checks: grants x statements x protocols, beside MariaDB; scenarios; random accounts.
@@ -75,6 +78,7 @@ impl Command {
             Command::Tls => tls(),
             Command::Dumps(options) => dumps::command(options),
             Command::Clients(options) => clients::command(options),
+            Command::Suites(options) => suites::command(options),
             Command::Isolation(options) => isolation::command(options),
             Command::Privileges(options) => privileges::command(options),
             Command::Hostile(options) => hostile::command(options),
@@ -109,6 +113,7 @@ pub fn share(rounds: u32, seed: u64) -> Outcome<()> {
     differential::short()?;
     dumps::short()?;
     clients::short()?;
+    suites::short()?;
     crash::short(rounds, seed)?;
     replicas::short(seed)?;
     failover::short(seed)?;

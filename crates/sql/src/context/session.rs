@@ -265,9 +265,6 @@ impl Session {
         let ClientCollation::Known(collation) = ClientCollation::of(collation.0) else {
             return;
         };
-        if collation.is_binary() {
-            return;
-        }
         self.settings += 1;
         // Both names come from the registry, so this cannot fail; an unknown number keeps the server's default.
         let _ = self
@@ -415,7 +412,9 @@ impl Session {
         self.release_user_locks();
         let collation = self.vars.connection_collation();
         self.vars.reset();
-        self.set_client_collation(collation);
+        if !collation.is_binary() {
+            self.set_client_collation(collation);
+        }
         self.user_vars = Mutex::new(UserVars::of(self.memory()));
         self.prepared.map.clear();
         self.named.clear();

@@ -63,16 +63,7 @@ impl Kit {
     /// The program and the Debian packages without which it cannot start.
     fn debian(self) -> (&'static str, &'static [&'static str]) {
         match self {
-            Kit::Python => (
-                "python3",
-                &[
-                    "python3-venv",
-                    "python3-dev",
-                    "gcc",
-                    "pkg-config",
-                    "libmariadb-dev",
-                ],
-            ),
+            Kit::Python => ("python3", install::PYTHON),
             Kit::Php => ("php", &["php-cli", "php-mysql"]),
             Kit::Applications => (
                 "php",

@@ -6,11 +6,9 @@ use harness::client::Conn;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
-use std::fs::File;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 /// The account of the programs, one that logs in as MySQL 5's clients do, and the password of both.
 const USER: &str = "app";
@@ -160,35 +158,14 @@ fn accounts(server: &Server) -> Outcome<()> {
     Ok(())
 }
 
-/// Runs a command with its output in a file, and ends it with all that it has started when it takes too long.
+/// Runs a command with its output in a file: whether it was a success, and what it said.
 fn within(command: &mut Command, log: &Path) -> Outcome<(bool, String)> {
-    let line = step::shown(command);
-    let file = File::create(log).map_err(|e| format!("{}: {e}", log.display()))?;
-    let both = file.try_clone().map_err(|e| e.to_string())?;
-    let begun = Instant::now();
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(file)
-        .stderr(both)
-        .process_group(0)
-        .spawn();
-    let mut child = child.map_err(|e| format!("{line}: {e}"))?;
-    let status = loop {
-        if let Some(status) = child.try_wait().map_err(|e| format!("{line}: {e}"))? {
-            break Some(status);
-        }
-        if begun.elapsed() > LIMIT {
-            let group = format!("-{}", child.id());
-            step::quietly(Command::new("kill").args(["-KILL", "--", &group]))?;
-            let _ended = child.wait();
-            break None;
-        }
-        std::thread::sleep(Duration::from_millis(20));
+    let Some(status) = step::logged_within(command, log, LIMIT)? else {
+        return Ok((false, format!("not over after {} s", LIMIT.as_secs())));
     };
     let bytes = std::fs::read(log).map_err(|e| format!("{}: {e}", log.display()))?;
-    let said = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(match status {
-        Some(status) => (status.success(), said),
-        None => (false, format!("not over after {} s", LIMIT.as_secs())),
-    })
+    Ok((
+        status.success(),
+        String::from_utf8_lossy(&bytes).into_owned(),
+    ))
 }

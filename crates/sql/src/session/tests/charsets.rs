@@ -204,3 +204,16 @@ fn prepared_texts_are_read_in_the_character_set_of_the_client() {
         .swap_remove(0);
     assert_eq!(value.as_ref().as_bytes(), Some(&b"C3A9"[..]));
 }
+
+#[test]
+fn a_login_in_binary_is_one() {
+    const NAMES: &str = "SELECT CONCAT_WS(' ', @@character_set_client, @@character_set_results, @@collation_connection)";
+    let mut c = Client::in_test(&server());
+    // The collation of the handshake, as some drivers name it who want bytes alone.
+    c.session.set_client_collation(types::CollationId(63));
+    assert_eq!(c.one(NAMES), "binary binary binary");
+    // A number that nobody has changes nothing.
+    c.session.set_client_collation(types::CollationId(8));
+    c.session.set_client_collation(types::CollationId(9999));
+    assert_eq!(c.one(NAMES), "latin1 latin1 latin1_swedish_ci");
+}

@@ -213,12 +213,20 @@ fn long_lists_are_bound_in_one_pass() {
         list(4000, &|i| format!("a{}+{i}", i % 1000))
     ));
     assert_eq!(
-        c.error(&format!("SELECT {}", list(4097, &|_| "1".to_owned()))),
+        c.error(&format!("SELECT {}", list(65_536, &|_| "1".to_owned()))),
         1117
     );
     assert_eq!(
-        c.error(&format!("SELECT {}", list(4096, &|_| "1".to_owned()))),
+        c.error(&format!("SELECT {}", list(65_535, &|_| "1".to_owned()))),
         0
+    );
+    // A table has fewer.
+    assert_eq!(
+        c.error(&format!(
+            "CREATE TABLE wide AS SELECT {}",
+            list(4097, &|i| format!("1 AS a{i}"))
+        )),
+        1117
     );
     let took = begun.elapsed();
     assert!(took < Duration::from_secs(20), "{took:?}");
