@@ -9,10 +9,10 @@ use super::covering;
 use super::derived;
 use super::extremes;
 use super::fast;
+use super::first_rows;
 use super::hints;
 use super::joins;
 use super::lateral;
-use super::paging;
 use super::spool;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
@@ -43,7 +43,7 @@ impl Optimizer<'_> {
         };
         extremes::find_extremes(&mut b);
         let by_key = lateral::candidates(&b, self.switches(), changes);
-        let page = paging::page(&b);
+        let first_rows = first_rows::wanted(&b);
         let BoundBlock {
             number,
             hints: _,
@@ -82,7 +82,7 @@ impl Optimizer<'_> {
             straight,
             order: if group.is_some() { &[] } else { &order },
             has_limit: limit.is_some(),
-            page,
+            first_rows,
             changes,
             switches: self.switches(),
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
@@ -156,7 +156,10 @@ fn rows_out(block: &Block, joined: f64) -> f64 {
         Some(_) => (joined * GROUPED).max(1.0),
         None => joined,
     };
-    let most = block.limit.as_ref().and_then(|l| paging::number(&l.count));
+    let most = block
+        .limit
+        .as_ref()
+        .and_then(|l| first_rows::number(&l.count));
     most.map_or(rows, |n| rows.min(n))
 }
 

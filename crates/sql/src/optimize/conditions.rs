@@ -49,7 +49,7 @@ pub(crate) struct Request<'a> {
     /// Few rows may be wanted.
     pub has_limit: bool,
     /// So many rows are wanted of those that come in order, where nothing behind the joins needs the others.
-    pub page: Option<f64>,
+    pub first_rows: Option<f64>,
     /// Grouping keys and aggregates.
     pub group: Option<(&'a [Expr], &'a [AggSpec])>,
 }

@@ -66,8 +66,8 @@ pub(super) struct Graph<'a> {
     pub laterals: &'a [Option<Lateral<'a>>],
     /// For each table, the places of the same one.
     same: Vec<u64>,
-    /// The share of the rows that is wanted of what comes one after the other: what has to be done whole weighs as much more.
-    share: f64,
+    /// The fraction of the rows that is wanted of what comes one after the other: what has to be done whole weighs as much more.
+    fraction: f64,
 }
 
 /// An order of tables.
@@ -183,7 +183,7 @@ impl<'a> Graph<'a> {
             inside,
             laterals,
             same,
-            share: 1.0,
+            fraction: 1.0,
         }
     }
 
@@ -195,14 +195,14 @@ impl<'a> Graph<'a> {
         self.begun_with(self.candidates(0))
     }
 
-    /// The cheapest order that begins with this table where of the rows this share is wanted, and the rest is not read; its cost is that of all.
+    /// The cheapest order that begins with this table where of the rows this fraction is wanted, and the rest is not read; its cost is that of all.
     ///
     /// # Errors
     /// As [`order`](Self::order).
-    pub fn paged(&mut self, first: usize, share: f64) -> Result<Order, SqlError> {
-        self.share = share;
+    pub fn for_first_rows(&mut self, first: usize, fraction: f64) -> Result<Order, SqlError> {
+        self.fraction = fraction;
         let found = self.begun_with(vec![first]);
-        self.share = 1.0;
+        self.fraction = 1.0;
         found
     }
 
@@ -455,7 +455,7 @@ impl<'a> Graph<'a> {
             cost = if stored && !table.is_kept(self.switches) {
                 rows * alone.cost + self.waits(t, mask, used, &alone, rows).0
             } else {
-                (cost + kept * KEEP) / self.share + rows * find
+                (cost + kept * KEEP) / self.fraction + rows * find
             };
             let near = self.paths[t].best(mask);
             if stored && near.needs != 0 {
@@ -468,7 +468,7 @@ impl<'a> Graph<'a> {
         }
         let mut by_key = false;
         if let Some(l) = self.laterals.get(t).and_then(Option::as_ref) {
-            cost += l.whole / self.share;
+            cost += l.whole / self.fraction;
             if let Some(each) = l.cost(mask)
                 && let again = rows.min(alone.yields).max(1.0) * each + rows * PROBE
                 && again < cost

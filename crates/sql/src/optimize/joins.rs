@@ -10,10 +10,10 @@ use super::alternatives;
 use super::computed;
 use super::conditions::{CondInfo, Request};
 use super::equalities;
+use super::first_rows;
 use super::join_order::Graph;
 use super::lateral;
 use super::order::{self, Ordered};
-use super::paging;
 use super::range::rejects_null;
 use super::selectivity::Selectivity;
 use super::statistics::{Statistics, note_memory};
@@ -235,8 +235,8 @@ fn arrange(
     let mut ordered = Ordered::default();
     let mut bound = 0u64;
     let mut found = graph.order()?;
-    if by_key && let Some(paged) = paging::order(req, &mut graph, &found)? {
-        found = paged;
+    if by_key && let Some(other) = first_rows::order(req, &mut graph, &found)? {
+        found = other;
     }
     for (t, path) in found.tables {
         ordered.tables.push(t);

@@ -1,8 +1,8 @@
-//! Joins of which a page is wanted: `ORDER BY .. LIMIT 10`, where an index of one table has the order. Its rows are read in that order, each is
+//! Joins of which the first rows are wanted: `ORDER BY .. LIMIT 10`, where an index of one table has the order. Its rows are read in that order, each is
 //! looked for in the other tables, and the rest is left alone; everything else reads all to throw most away (Carey and Kossmann, "On saying
 //! `enough already!' in SQL", SIGMOD 1997).
 //!
-//! The estimate takes the rows that pass as spread evenly. Where they are not, a page costs as much as all rows: so it has to pay well, and all
+//! The estimate takes the rows that pass as spread evenly. Where they are not, the first rows cost as much as all: so it has to pay well, and all
 //! rows must not cost much more in that order than in the cheapest.
 
 use types::SqlError;
@@ -15,14 +15,14 @@ use crate::bind::tree::BoundBlock;
 use crate::plan::Access;
 use sql_expr::{Expr, Val};
 
-/// The share of the cheapest order's cost that a page may take.
+/// The share of the cheapest order's cost that the first rows may take.
 const PAYS: f64 = 0.25;
-/// How much more all rows may cost in the order of the page.
+/// How much more all rows may cost in that order.
 const WORST: f64 = 10.0;
 /// The work of sorting a row, in rows read.
 const SORT: f64 = 1.0;
-/// Rows of a page whose size a parameter says.
-const A_PAGE: f64 = 100.0;
+/// Rows that are taken to be wanted where a parameter says how many.
+const OF_PARAMETER: f64 = 100.0;
 
 /// A number of rows, where it is constant.
 pub(super) fn number(e: &Expr) -> Option<f64> {
@@ -34,14 +34,14 @@ pub(super) fn number(e: &Expr) -> Option<f64> {
 }
 
 /// The rows of a block that have to come, those that are skipped included, where nothing behind its joins needs the others.
-pub(super) fn page(b: &BoundBlock) -> Option<f64> {
+pub(super) fn wanted(b: &BoundBlock) -> Option<f64> {
     let in_turn = b.group.is_none() && b.having.is_none() && !b.distinct && !b.calc_found_rows;
     let limit = b.limit.as_ref().filter(|_| in_turn)?;
-    let part = |e: &Expr| number(e).unwrap_or(A_PAGE);
+    let part = |e: &Expr| number(e).unwrap_or(OF_PARAMETER);
     Some(part(&limit.count) + limit.offset.as_ref().map_or(0.0, part))
 }
 
-/// The order that gives a page for less than `best` gives all rows; `None` where there is none.
+/// The order that gives the first rows for less than `best` gives all rows; `None` where there is none.
 ///
 /// # Errors
 /// The statement is killed, or its time is over.
@@ -50,7 +50,7 @@ pub(super) fn order(
     graph: &mut Graph<'_>,
     best: &Order,
 ) -> Result<Option<Order>, SqlError> {
-    let Some(page) = req.page.filter(|page| *page < best.rows) else {
+    let Some(wanted) = req.first_rows.filter(|n| *n < best.rows) else {
         return Ok(None);
     };
     let allowed = req.switches.prefer_ordering_index() && !req.straight && !req.changes;
@@ -60,19 +60,19 @@ pub(super) fn order(
     let Some((first, sought)) = in_order(req, graph) else {
         return Ok(None);
     };
-    let share = (page / best.rows.max(1.0)).max(f64::MIN_POSITIVE);
-    let paged = graph.paged(first, share)?;
-    if paged.tables.len() != best.tables.len() {
+    let fraction = (wanted / best.rows.max(1.0)).max(f64::MIN_POSITIVE);
+    let other = graph.for_first_rows(first, fraction)?;
+    if other.tables.len() != best.tables.len() {
         return Ok(None);
     }
-    let whole = paged.cost + sought;
+    let whole = other.cost + sought;
     let others = best.cost + best.rows * SORT;
-    // What is kept has to be read whole for a page too, and is no part of what comes one after the other.
-    let comes_in_turn = paged.tables[1..].iter().all(|(_, path)| path.needs != 0);
+    // What is kept has to be read whole for the first rows too, and is no part of what comes one after the other.
+    let comes_in_turn = other.tables[1..].iter().all(|(_, path)| path.needs != 0);
     if comes_in_turn && whole > others * WORST {
         return Ok(None);
     }
-    Ok((whole * share < others * PAYS).then_some(paged))
+    Ok((whole * fraction < others * PAYS).then_some(other))
 }
 
 /// The table whose rows can be read in the order that is asked for, if it may be the first; and the work of looking for them where an index leads to
