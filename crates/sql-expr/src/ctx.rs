@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use types::depth::{self, Depth, Level as Deeper};
+use types::depth::{Depth, Level as Deeper};
 use types::{Pace, SqlError, Value, ValueRef, Warning, Watch};
 
 pub use clock::{RandomSource, WallClock};
@@ -443,7 +443,7 @@ impl<'s> EvalCtx<'s> {
             collation: vars.connection_collation(),
             max_packet: hot.max_allowed_packet,
             pace: Pace::new(facts.watcher.0.as_ref().map(|w| &**w as &dyn Watch)),
-            depth: Depth::new(),
+            depth: Depth::here(),
             state: Mutex::default(),
             faulty: AtomicBool::new(false),
             holds: AtomicBool::new(false),
@@ -471,7 +471,15 @@ impl<'s> EvalCtx<'s> {
     /// 1436 where that is too deep.
     #[inline]
     pub fn deeper(&self, cost: u32) -> Result<Deeper<'_>, SqlError> {
-        self.depth.enter(cost, depth::MAX_BOUND)
+        self.depth.enter(cost)
+    }
+
+    /// Binding goes into a query in another, until the result is dropped.
+    ///
+    /// # Errors
+    /// 1436, 1473 where that is too deep.
+    pub fn deeper_query(&self) -> Result<Deeper<'_>, SqlError> {
+        self.depth.enter_query()
     }
 
     /// The count itself, for functions that know no context.

@@ -153,7 +153,16 @@ impl Parser<'_> {
             let default = self.eat(Kw::DEFAULT);
             if self.eat_charset() {
                 self.opt_eq();
-                options.charset = self.charset_or_default()?;
+                let given = self.charset_or_default()?;
+                if let (Some(a), Some(b)) = (&options.charset, &given)
+                    && !a.eq_ignore_ascii_case(b)
+                {
+                    let message = format!(
+                        "Conflicting declarations: 'CHARACTER SET {a}' and 'CHARACTER SET {b}'"
+                    );
+                    return self.other(1302, "HY000", message);
+                }
+                options.charset = given;
             } else if self.eat(Kw::COLLATE) {
                 self.opt_eq();
                 options.collation = self.charset_or_default()?;

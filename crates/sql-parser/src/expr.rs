@@ -8,7 +8,7 @@
 use super::ast::*;
 use super::keyword::Kw;
 use super::lexer::T;
-use super::parser::{MAX_HEIGHT, Parser, R};
+use super::parser::{Parser, R};
 
 /// Binding strengths, weakest first.
 pub(crate) mod level {
@@ -150,7 +150,7 @@ impl Parser<'_> {
             self.height = 0;
             (left, ceiling) = self.infix_tail(left, op)?;
             height = height.max(self.height) + 1;
-            if height > MAX_HEIGHT {
+            if height > self.limits.height {
                 return self.too_deep();
             }
         }

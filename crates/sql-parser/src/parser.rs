@@ -13,8 +13,7 @@ use ::types::{Pace, SqlError};
 /// What every rule returns.
 pub(crate) type R<X> = Result<X, Box<ParseError>>;
 
-pub(crate) use ::types::depth::MAX_HEIGHT;
-use ::types::depth::MAX_RULES;
+use ::types::depth::{self, Limits};
 
 /// Tokens taken after which the window of tokens forgets them: nothing here goes back.
 const WINDOW: usize = 4096;
@@ -38,6 +37,8 @@ pub(crate) struct Parser<'a> {
     /// Placeholders seen.
     pub params: u32,
     depth: u32,
+    /// How deep its rules and its tree may go.
+    pub limits: Limits,
     /// `INTO` of the query being read.
     pub into: Option<Box<SelectInto>>,
     /// The number of the last query block; `reserved` is the one of the block whose WITH is being read.
@@ -70,6 +71,7 @@ impl<'a> Parser<'a> {
             options: *options,
             params: 0,
             depth: 0,
+            limits: depth::limits(),
             into: None,
             blocks: 0,
             reserved: None,
@@ -187,7 +189,7 @@ impl<'a> Parser<'a> {
 
     /// Runs a rule one level deeper, `cost` levels at once.
     pub fn deeper<X>(&mut self, cost: u32, rule: impl FnOnce(&mut Self) -> R<X>) -> R<X> {
-        if self.depth + cost > MAX_RULES {
+        if self.depth + cost > self.limits.rules {
             return self.too_deep();
         }
         self.depth += cost;

@@ -29,7 +29,7 @@ impl Parser<'_> {
     /// Whether a query starts `n` tokens on, behind any number of parentheses.
     pub fn ahead_query_in_parens(&mut self, mut n: usize) -> bool {
         // More parentheses than that are refused by whoever enters them.
-        let last = n + ::types::depth::MAX_RULES as usize;
+        let last = n + self.limits.rules as usize;
         while n < last && self.ahead(n).kind == T::LParen {
             n += 1;
         }

@@ -3,7 +3,7 @@
 use super::ast::*;
 use super::keyword::Kw;
 use super::lexer::T;
-use super::parser::{MAX_HEIGHT, Parser, R};
+use super::parser::{Parser, R};
 
 /// What stood between a pair of parentheses in `FROM`.
 enum Parenthesised {
@@ -84,7 +84,7 @@ impl Parser<'_> {
         condition: JoinCondition,
     ) -> R<TableRef> {
         self.height += 1;
-        if self.height > MAX_HEIGHT {
+        if self.height > self.limits.height {
             return self.too_deep();
         }
         Ok(TableRef::Join(Box::new(Join {

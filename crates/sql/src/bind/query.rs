@@ -118,7 +118,7 @@ impl StatementBinder<'_> {
         more: Option<MoreColumns<'_>>,
     ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
         self.ctx.cx.tick(256)?;
-        let _deeper = self.ctx.cx.deeper(types::depth::QUERY)?;
+        let _deeper = self.ctx.cx.deeper_query()?;
         self.count_block()?;
         let known = self.ctes.list.borrow().len();
         if let Some(w) = &q.with {

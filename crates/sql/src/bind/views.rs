@@ -59,7 +59,7 @@ impl StatementBinder<'_> {
         spell_out_tables(query);
         // As deep as it will be when it is read.
         let ctx = self.ctx;
-        let _deeper = ctx.cx.deeper(types::depth::QUERY)?;
+        let _deeper = ctx.cx.deeper_query()?;
         self.meanings.replace(Some(Meanings::default()));
         let (_, columns) = self.query(query, None).map_err(|e| self.refused_or(e))?;
         self.columns_read();

@@ -122,6 +122,7 @@ mod tests {
             writes: false,
             locks: false,
             private: false,
+            deep: false,
             time_limit: TimeLimit::Never,
             charge: sql_expr::memory::Charge::default(),
             body: PlanBody::Explain(Box::default()),

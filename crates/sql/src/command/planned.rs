@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use types::depth::room;
 use types::error::codes;
 use types::{Level, SqlError, Value, Warning};
 
@@ -237,6 +238,9 @@ impl Session {
                 ready.ok_or_else(|| SqlError::internal("a plan of another session"))?
             }
         };
+        if plan.deep {
+            room::more().await;
+        }
         let _deadline = self.deadline(plan.time_limit);
         self.begin_rows(Rows::of(&plan))?;
         let outcome = self.run_in_statement(plan, params, sink).await;

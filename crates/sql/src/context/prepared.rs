@@ -82,6 +82,8 @@ pub(crate) struct Prepared {
     pub one_use: bool,
     /// It may compute for long without a pause.
     pub may_run_long: bool,
+    /// It is nested so deep that only a large stack has room for it.
+    pub deep: bool,
 }
 
 /// A session's statements by id.

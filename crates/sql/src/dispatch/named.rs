@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use types::depth::room;
 use types::{Charset, SqlError, Value};
 
 use super::prepared::wrong_arguments;
@@ -84,7 +85,10 @@ impl Session {
         }
         self.process.counts.com[p.com as usize].add(1);
         let (planned, may_run_long) = (p.has_plan, p.may_run_long);
-        let text = Arc::clone(&p.text);
+        let (text, deep) = (Arc::clone(&p.text), p.deep);
+        if deep {
+            room::more().await;
+        }
         let Some(statement) = self.prepared_tree(&StatementName::Text(name.into()))? else {
             return Err(SqlError::unknown_stmt(name, "EXECUTE"));
         };

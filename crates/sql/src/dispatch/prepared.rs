@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use types::depth::room;
 use types::error::codes;
 use types::{Charset, Pace, SqlError, Value};
 
@@ -91,6 +92,7 @@ impl Session {
             com: com::of(&statement),
             one_use: sets || sql.contains(&b'@'),
             may_run_long: self.may_run_long(sql),
+            deep: room::is_here(),
             text: options.utf8(sql).into(),
             options: sql_parser::Options {
                 charset: match options.charset {

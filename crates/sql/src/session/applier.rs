@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use engine::lock::CommitTurn;
 use engine::{Committing, Rank, Xid, XidClaim};
+use types::depth::room;
 use types::gtid::Origin;
 use types::{Charset, CollationId, Isolation, SqlError};
 
@@ -328,6 +329,10 @@ impl Session {
     /// # Errors
     /// 1049, 1146; 1288 of a view.
     pub fn applied_table(&mut self, schema: &str, name: &str) -> Result<AppliedTable, SqlError> {
+        room::again(|| self.planned_for_rows(schema, name))
+    }
+
+    fn planned_for_rows(&mut self, schema: &str, name: &str) -> Result<AppliedTable, SqlError> {
         let made = self.engine.table_in_the_making();
         let made = made.filter(|t| t.def.schema == schema && t.def.name == name);
         let find = |s: &mut Session| s.engine.catalog().base_table(schema, name);
@@ -420,7 +425,7 @@ impl Session {
             false => &applied.rules,
         };
         let outcome = self.apply_in_statement(applied, rules, changes, idempotent);
-        let outcome = outcome.await;
+        let outcome = room::movable(outcome).await;
         match self.end_statement(outcome).await {
             Ok(()) => Ok(true),
             Err(ExecError::Stale) => Ok(false),
@@ -435,6 +440,9 @@ impl Session {
         changes: &[RowChange],
         idempotent: bool,
     ) -> Result<(), ExecError> {
+        if applied.insert.peek().deep {
+            room::more().await;
+        }
         let plan = match changes.first() {
             Some(RowChange::Insert(_)) => &applied.insert,
             Some(RowChange::Update(..)) => &applied.update,
@@ -482,7 +490,7 @@ impl Session {
             mariadb,
             ..self.parse_options()
         };
-        sql_parser::parse(text, &options).map_err(|e| parse_error(&e))
+        room::again(|| sql_parser::parse(text, &options).map_err(|e| parse_error(&e)))
     }
 
     /// The table of that name for a statement that follows, if there is one.

@@ -35,7 +35,7 @@ impl Session {
     ) -> Result<Vec<FieldInfo>, SqlError> {
         self.secure();
         self.gate.admit_command()?;
-        crate::command::show::list_fields(self, table, wild)
+        types::depth::room::again(|| crate::command::show::list_fields(self, table, wild))
     }
 
     /// Runs a text that must be a single statement of the server's own, keeping its results.

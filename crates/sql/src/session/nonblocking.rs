@@ -9,6 +9,7 @@
 //! Must never do: wait, report an error of the statement, or leave a trace of what it refused.
 
 use engine::Committing;
+use types::depth::room;
 use types::{SqlError, Value};
 
 use super::Command;
@@ -73,7 +74,10 @@ impl Session {
     ) -> Result<(), SqlError> {
         let UnacknowledgedChange { done, commit } = match rest {
             // In boxes, as they have all that a statement or a rollback may wait for.
-            Pending::Statement => return Box::pin(self.run_prepared(id, params, sink)).await,
+            Pending::Statement => {
+                let run = room::movable(self.run_prepared(id, params, sink));
+                return Box::pin(run).await;
+            }
             Pending::Acknowledgement(change) => change,
         };
         let outcome = match commit {
@@ -105,7 +109,11 @@ impl Session {
             PlanBody::Update(u) => u.single_row,
             _ => false,
         };
-        if !simple || p.may_run_long() || self.gate.is_shut() || params.len() < plan.params as usize
+        if !simple
+            || plan.deep
+            || p.may_run_long()
+            || self.gate.is_shut()
+            || params.len() < plan.params as usize
         {
             return None;
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use types::depth::{is_too_deep, room};
 use types::{SqlError, Value};
 
 use super::{Com, Command, Execution, Outcome, Session};
@@ -35,7 +36,7 @@ impl Session {
         self.begin_command(Command::Prepare, &shown);
         drop(shown);
         self.begin_statement(Com::StmtPrepare);
-        let r = self.make_prepared(sql);
+        let r = room::again(|| self.make_prepared(sql));
         self.end_command();
         let p = match r {
             Ok(p) => p,
@@ -97,7 +98,14 @@ impl Session {
         let Some(p) = self.prepared.map.get(&id) else {
             return Err(unknown(id, "mysqld_stmt_execute"));
         };
+        let deep = p.deep;
         self.begin_command(Command::Execute, &p.text);
+        if deep {
+            room::more().await;
+        }
+        let Some(p) = self.prepared.map.get(&id) else {
+            return Err(unknown(id, "mysqld_stmt_execute"));
+        };
         let com = p.com;
         let ready = self.ready_plan(p, params);
         let (may_run_long, planned, text) = (p.may_run_long, p.has_plan, Arc::clone(&p.text));
@@ -132,7 +140,13 @@ impl Session {
                     }
                 }
             }
-            None => Box::pin(self.run_slowly(id, params, sink)).await,
+            None => loop {
+                match Box::pin(self.run_slowly(id, params, sink)).await {
+                    // It was bound, and has done nothing.
+                    Err(e) if is_too_deep(&e) && room::more().await => self.diagnostics.clear(),
+                    outcome => break outcome,
+                }
+            },
         };
         let outcome = self.conclude(outcome, sink).await;
         let r = self.complete(outcome, false, sink);

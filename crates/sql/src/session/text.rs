@@ -1,5 +1,6 @@
 //! A text from the client: taken apart into statements, each carried out, its outcome told.
 
+use types::depth::{is_too_deep, room};
 use types::{Pace, SqlError};
 
 use super::{Com, Command, Outcome, Session};
@@ -16,7 +17,7 @@ impl Session {
     /// # Errors
     /// Whatever the statement that failed fails with.
     pub fn execute<'a>(&'a mut self, sql: &'a [u8], sink: &'a mut dyn ResultSink) -> Outcome<'a> {
-        Box::pin(self.run_text(sql, sink))
+        Box::pin(room::movable(self.run_text(sql, sink)))
     }
 
     pub(super) async fn run_text(
@@ -60,11 +61,12 @@ impl Session {
         loop {
             let options = self.parse_options();
             let rest = &sql[at..];
-            let watch = self.engine.interrupt();
-            let pace = Pace::new(Some(&*watch));
-            let (statement, used) = match sql_parser::parse_paced(rest, &options, &pace) {
-                Ok(parsed) => (parsed.statement, parsed.consumed),
-                Err(e) => return self.refuse(parse_error(&e)),
+            let (statement, used) = loop {
+                match self.parsed(rest, &options) {
+                    Ok(parsed) => break (parsed.statement, parsed.consumed),
+                    Err(e) if is_too_deep(&e) && room::more().await => {}
+                    Err(e) => return self.refuse(e),
+                }
             };
             let tail = &rest[used..];
             let more = !tail.is_empty() && !sql_parser::is_blank(tail, &options);
@@ -83,9 +85,14 @@ impl Session {
                 self.count(com);
             }
             let text = if whole { sql } else { &rest[..used] };
-            let outcome = self
-                .run_statement(&statement, text, whole && !may_run_long, sink)
-                .await;
+            let keeps = whole && !may_run_long;
+            let outcome = loop {
+                match self.run_statement(&statement, text, keeps, sink).await {
+                    // It was bound, and has done nothing.
+                    Err(e) if is_too_deep(&e) && room::more().await => self.diagnostics.clear(),
+                    outcome => break outcome,
+                }
+            };
             let outcome = self.conclude(outcome, sink).await;
             self.complete(outcome, more, sink)?;
             if !more {
@@ -93,6 +100,17 @@ impl Session {
             }
             at += used;
         }
+    }
+
+    /// The first statement of a text.
+    fn parsed(
+        &self,
+        text: &[u8],
+        options: &sql_parser::Options,
+    ) -> Result<sql_parser::Parsed, SqlError> {
+        let watch = self.engine.interrupt();
+        let pace = Pace::new(Some(&*watch));
+        sql_parser::parse_paced(text, options, &pace).map_err(|e| parse_error(&e))
     }
 
     /// A text that is no statement: the error is the statement's outcome.

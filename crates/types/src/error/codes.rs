@@ -295,6 +295,7 @@ codes! {
     ER_AUTOINC_READ_FAILED = 1467, "HY000", "Failed to read auto-increment value from storage engine";
     ER_WRONG_STRING_LENGTH = 1470, "HY000", "String '%-.70s' is too long for %s (should be no longer than %d)";
     ER_NON_INSERTABLE_TABLE = 1471, "HY000", "The target table %-.100s of the %s is not insertable-into";
+    ER_TOO_HIGH_LEVEL_OF_NESTING_FOR_SELECT = 1473, "HY000", "Too high level of nesting for select";
     ER_AMBIGUOUS_FIELD_TERM = 1475, "HY000", "First character of the FIELDS TERMINATED string is ambiguous; please use non-optional and non-empty FIELDS ENCLOSED BY";
     ER_ILLEGAL_HA_CREATE_OPTION = 1478, "HY000", "Table storage engine '%-.64s' does not support the create option '%.64s'";
     ER_PLUGIN_IS_NOT_LOADED = 1524, "HY000", "Plugin '%-.192s' is not loaded";

@@ -13,6 +13,7 @@ use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_tex
 use sql_expr::func::{self, FuncDef};
 use sql_expr::{EvalCtx, Expr, ExprType, Val, value_text};
 use sql_parser::{Options, ast, parse_expr};
+use types::depth::room::within_a_thread;
 
 /// The precision of a `CURRENT_TIMESTAMP[(n)]`, if the expression is one.
 fn now_precision(expr: &ast::Expr) -> Option<u64> {
@@ -136,7 +137,8 @@ fn expression(name: &str, expr: &ast::Expr) -> Result<ColumnDefault, SqlError> {
     expr.clone().walk_mut(&mut |e| refuse(e, name))?;
     let text = expr.deparse(None).to_string();
     // The text has more parentheses. Where it would be nested too deeply to be read again, no INSERT could use it.
-    parse_expr(text.as_bytes(), &Options::default()).map_err(|e| parse_error(&e))?;
+    let again = within_a_thread(|| parse_expr(text.as_bytes(), &Options::default()));
+    again.map_err(|e| parse_error(&e))?;
     Ok(ColumnDefault::Expr(text))
 }
 

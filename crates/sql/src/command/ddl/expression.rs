@@ -10,6 +10,7 @@ use crate::context::parse_error;
 use sql_expr::func;
 use sql_parser::ast::{self, CastType, Expr, IntroducedLit, LiteralForm};
 use sql_parser::{Options, parse_expr};
+use types::depth::room::within_a_thread;
 
 /// The character set of literals as they are kept, and of what is made text.
 const LITERALS: &str = "utf8mb4";
@@ -192,7 +193,8 @@ pub(super) fn keep(
     read.dedup();
     let text = expr.deparse(Some(LITERALS)).to_string();
     // The text has more parentheses. Where it would be nested too deeply to be read again, no row could be written.
-    parse_expr(text.as_bytes(), &Options::default()).map_err(|e| parse_error(&e))?;
+    let again = within_a_thread(|| parse_expr(text.as_bytes(), &Options::default()));
+    again.map_err(|e| parse_error(&e))?;
     Ok(Kept {
         text,
         columns: read,

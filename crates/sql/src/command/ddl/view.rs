@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use engine::{Catalog, Existing, ObjectDef, ObjectKind};
+use types::depth::room::within_a_thread;
 use types::error::codes;
 use types::{Level, SqlError, Warning};
 
@@ -17,10 +18,11 @@ use crate::bind::expanded::could_be_written;
 use crate::bind::names::same_name;
 use crate::bind::view_def::{ViewDef, mergeable};
 use crate::bind::{self, BindCtx};
-use crate::context::{Session, TableName};
+use crate::context::{Session, TableName, parse_error};
 use crate::infoschema::Names;
 use crate::sink::{ColumnMeta, Done};
 use sql_parser::ast::{self, CreateView, DropTables, Expr, Part, Query, SelectItem, ViewAlgorithm};
+use sql_parser::{Options, parse_one};
 
 /// CREATE VIEW and ALTER VIEW.
 pub async fn create(s: &mut Session, stmt: &CreateView) -> Result<Done, SqlError> {
@@ -34,6 +36,8 @@ pub async fn create(s: &mut Session, stmt: &CreateView) -> Result<Done, SqlError
     let columns = frozen(s, &mut query)?;
     let names = column_names(stmt, &columns, &mut query)?;
     let text = query.to_string();
+    let again = within_a_thread(|| parse_one(text.as_bytes(), &Options::default()));
+    again.map_err(|e| parse_error(&e))?;
     let kept = old.as_ref();
     let mut def = ViewDef {
         algorithm: match (stmt.algorithm, kept) {

@@ -228,7 +228,7 @@ fn views_in_views_end() {
         match root.error(&sql) {
             0 => deepest = i,
             e => {
-                assert_eq!(e, 1436, "{i}");
+                assert_eq!(e, 1473, "{i}");
                 break;
             }
         }
