@@ -6,6 +6,7 @@
 mod calendar;
 mod format;
 mod interval;
+pub mod locale;
 mod parse;
 mod scan;
 mod text;

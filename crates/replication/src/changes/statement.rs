@@ -91,6 +91,8 @@ fn definition<'a>(
         strict_storage,
     };
     q.settings.own = (own != Own::USUAL).then_some(own);
+    let names = u16::from(binlog.time_names());
+    q.settings.lc_time_names = (names != 0).then_some(names);
     let account = around.account;
     let (user, host) = account.rsplit_once('@').unwrap_or((account, ""));
     q.settings.time_zone = Some(zone.as_bytes());

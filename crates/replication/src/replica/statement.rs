@@ -70,6 +70,8 @@ struct Lasting {
     /// Of client, connection and server.
     collations: Option<(u16, u16, u16)>,
     time_zone: Vec<u8>,
+    /// `lc_time_names`, by its number.
+    time_names: u16,
     /// What only servers of this kind say; else it is what this server's own is.
     own: Option<Own>,
 }
@@ -131,6 +133,7 @@ impl Setter {
             auto_increment: settings.auto_increment.unwrap_or((1, 1)),
             collations: settings.collations,
             time_zone: settings.time_zone.unwrap_or(b"SYSTEM").to_vec(),
+            time_names: settings.lc_time_names.unwrap_or(0),
             own: settings.own,
         };
         // The collation of what names utf8mb4 alone is always the same here.
@@ -138,11 +141,6 @@ impl Setter {
         if settings.utf8mb4_collation.is_some_and(other) {
             let what = "default_collation_for_utf8mb4 of a statement of the source";
             return Err(SqlError::not_supported(what));
-        }
-        if settings.lc_time_names.is_some_and(|n| n != 0) {
-            return Err(SqlError::not_supported(
-                "lc_time_names of a statement of the source",
-            ));
         }
         self.set(s, wanted)
     }
@@ -182,6 +180,7 @@ impl Setter {
                     .collations
                     .or_else(|| self.last.as_ref().and_then(|l| l.collations)),
                 time_zone: b"+00:00".to_vec(),
+                time_names: 0,
                 own: None,
             },
         )
@@ -218,6 +217,9 @@ impl Setter {
         if differs(|a, b| a.time_zone != b.time_zone) {
             let zone = String::from_utf8_lossy(&wanted.time_zone);
             s.set_applied("time_zone", &text(&zone))?;
+        }
+        if differs(|a, b| a.time_names != b.time_names) {
+            s.set_applied("lc_time_names", &VarInput::Int(wanted.time_names.into()))?;
         }
         if differs(|a, b| a.own != b.own) {
             let value = |of: fn(Own) -> u8| {

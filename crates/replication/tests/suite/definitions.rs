@@ -20,6 +20,7 @@ const OF_THE_REPLICA: &[&str] = &[
     "time_zone = '-07:00'",
     "sql_mode = ''",
     "default_week_format = 3",
+    "lc_time_names = 'ru_RU'",
     "div_precision_increment = 9",
     "group_concat_max_len = 7",
     "collation_server = latin1_swedish_ci",
@@ -61,6 +62,12 @@ const BY_SETTINGS: &[Read] = &[
     of("time_zone = '+05:30'", "CONCAT(ts)", "VARCHAR(40)"),
     of("time_zone = '+05:30'", "ts", "DATETIME(6)"),
     of("default_week_format = 6", "WEEK(d)", "INT"),
+    of("lc_time_names = 'de_DE'", "DAYNAME(d)", "VARCHAR(40)"),
+    of(
+        "lc_time_names = 3",
+        "DATE_FORMAT(d, '%a %M')",
+        "VARCHAR(40)",
+    ),
     of("div_precision_increment = 20", "n / 3", "DECIMAL(50,25)"),
     of(
         "div_precision_increment = 0",
@@ -218,7 +225,7 @@ fn tables(instance: &Arc<Instance>) -> Vec<(String, Vec<String>)> {
         rows.into_iter().map(text).collect()
     };
     rows(
-        "SET time_zone = '+00:00', sql_mode = '', div_precision_increment = 4, default_week_format = 0",
+        "SET time_zone = '+00:00', sql_mode = '', div_precision_increment = 4, default_week_format = 0, lc_time_names = en_US",
     );
     rows("SET NAMES utf8mb4");
     let names = rows(

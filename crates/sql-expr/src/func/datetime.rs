@@ -5,6 +5,7 @@ use types::temporal::StrToDate;
 use types::temporal::{self, Date, DateTime, Time, TimeZone, Universal};
 use types::{SqlError, ValueRef};
 
+use super::datetime_parts::append_name;
 use super::infer::{fsp_argument, fsp_of};
 use super::string::connection_text;
 use super::{FuncDef, def, some};
@@ -205,19 +206,23 @@ fn from_unixtime(a: Args<'_>) -> Out<'_> {
     }
     let format = some!(a.text(1)?);
     let mut out = Vec::new();
-    Ok(if temporal::date_format(d, &format, &mut out) {
-        Val::owned(out)
-    } else {
-        Val::Null
-    })
+    let locale = a.cx.vars.hot().locale();
+    let name = |name: &'static str, out: &mut Vec<u8>| append_name(&a, name, out);
+    Ok(
+        if temporal::date_format(d, &format, locale, name, &mut out) {
+            Val::owned(out)
+        } else {
+            Val::Null
+        },
+    )
 }
 
 fn infer_format(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
-    // the longest specifier, %W, makes nine characters of two
-    let chars = args[1].ty.chars().saturating_mul(5);
-    // The names of days and months are ASCII.
-    let mut ty = connection_text(cx, chars, true);
-    ty.ascii |= args[1].ty.ascii;
+    // The longest specifier, %W, makes nine characters of two in English, at most eighteen elsewhere; there it may be no ASCII.
+    let english = cx.cx.vars.hot().time_names == 0;
+    let factor = if english { 5 } else { 9 };
+    let mut ty = connection_text(cx, args[1].ty.chars().saturating_mul(factor), true);
+    ty.ascii |= english && args[1].ty.ascii;
     Ok(ty)
 }
 
@@ -225,11 +230,15 @@ fn date_format(a: Args<'_>) -> Out<'_> {
     let d = some!(a.datetime(0)?);
     let format = some!(a.text(1)?);
     let mut out = Vec::new();
-    Ok(if temporal::date_format(d, &format, &mut out) {
-        Val::owned(out)
-    } else {
-        Val::Null
-    })
+    let locale = a.cx.vars.hot().locale();
+    let name = |name: &'static str, out: &mut Vec<u8>| append_name(&a, name, out);
+    Ok(
+        if temporal::date_format(d, &format, locale, name, &mut out) {
+            Val::owned(out)
+        } else {
+            Val::Null
+        },
+    )
 }
 
 fn time_format(a: Args<'_>) -> Out<'_> {

@@ -1,10 +1,12 @@
 //! Parts of dates and times, and dates and times from parts.
 
 use types::SqlError;
+use types::charset::{Charset, convert};
 use types::error::codes;
 use types::temporal::{self, Date, DateTime, Time};
 
-use super::infer::{ascii_or_null, date, fsp_of, int_or_null};
+use super::infer::{date, fsp_of, int_or_null};
+use super::string::connection_text;
 use super::{FuncDef, def, some};
 use crate::conv;
 use crate::node::Args;
@@ -64,8 +66,8 @@ pub(super) const TABLE: &[FuncDef] = &[
     .light(),
     def("yearweek", 1, 2, int_or_null::<6>, yearweek).light(),
     def("last_day", 1, 1, date, last_day).light(),
-    def("dayname", 1, 1, ascii_or_null::<9>, dayname).light(),
-    def("monthname", 1, 1, ascii_or_null::<9>, monthname).light(),
+    def("dayname", 1, 1, infer_name, dayname).light(),
+    def("monthname", 1, 1, infer_name, monthname).light(),
     def("hour", 1, 1, int_or_null::<3>, |a| {
         of_time(a, |t| i64::from(t.hours()))
     })
@@ -151,15 +153,43 @@ fn last_day(a: Args<'_>) -> Out<'_> {
     Ok(d.last_day().map_or(Val::Null, Val::Date))
 }
 
+/// The name of a month or a day: ASCII in English.
+fn infer_name(cx: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
+    Ok(match cx.cx.vars.hot().time_names {
+        0 => cx.ascii(9, true),
+        _ => connection_text(cx, LONGEST_NAME, true),
+    })
+}
+
+/// Characters of the longest name of a month or a day in any locale.
+const LONGEST_NAME: u32 = 18;
+
+/// A name, in the character set of the result.
+fn named<'a>(a: &Args<'a>, name: &'static str) -> Val<'a> {
+    if name.is_ascii() {
+        return Val::borrowed(name.as_bytes());
+    }
+    let mut out = Vec::new();
+    append_name(a, name, &mut out);
+    Val::owned(out)
+}
+
+/// The same behind what there is.
+pub(super) fn append_name(a: &Args<'_>, name: &'static str, out: &mut Vec<u8>) {
+    let to = a.ty.collation.charset();
+    convert(Charset::Utf8mb4, to, name.as_bytes(), out);
+}
+
 fn dayname(a: Args<'_>) -> Out<'_> {
     let d = some!(a.real_date(0)?);
-    Ok(Val::borrowed(d.day_name().as_bytes()))
+    let names = a.cx.vars.hot().locale().days();
+    Ok(named(&a, d.of_days(names)))
 }
 
 fn monthname(a: Args<'_>) -> Out<'_> {
     let d = some!(a.date(0)?);
-    Ok(d.month_name()
-        .map_or(Val::Null, |n| Val::borrowed(n.as_bytes())))
+    let names = a.cx.vars.hot().locale().months();
+    Ok(d.of_months(names).map_or(Val::Null, |n| named(&a, n)))
 }
 
 fn time_to_sec(a: Args<'_>) -> Out<'_> {

@@ -7,6 +7,7 @@ use super::error::{VarError, VarWarning};
 use super::sql_mode::SqlMode;
 use super::value::VarValue;
 use types::temporal::TimeZone;
+use types::temporal::locale::Locale;
 
 /// What SET gives a variable.
 #[derive(Debug, Clone, PartialEq)]
@@ -272,6 +273,18 @@ fn to_text(def: &VarDef, input: &VarInput) -> Result<VarValue, VarError> {
         VarInput::Int(id) if matches!(def.kind, VarKind::Charset(_) | VarKind::Collation) => {
             return by_collation_id(def, *id);
         }
+        VarInput::Int(_) | VarInput::Uint(_) if matches!(def.kind, VarKind::Locale) => {
+            let n = match input {
+                VarInput::Int(n) => u64::try_from(*n).ok(),
+                VarInput::Uint(n) => Some(*n),
+                _ => None,
+            };
+            let found = n.and_then(Locale::by_number);
+            return match found {
+                Some(l) => Ok(VarValue::text(l.name)),
+                None => Err(VarError::UnknownLocale(input.shown())),
+            };
+        }
         _ => return Err(VarError::WrongType(def.name)),
     };
     match def.kind {
@@ -297,6 +310,9 @@ fn to_text(def: &VarDef, input: &VarInput) -> Result<VarValue, VarError> {
         VarKind::TimeZone => TimeZone::parse(t)
             .map(|z| VarValue::text(z.to_string()))
             .ok_or_else(|| VarError::UnknownTimeZone(t.to_owned())),
+        VarKind::Locale => Locale::by_name(t.as_bytes())
+            .map(|l| VarValue::text(l.name))
+            .ok_or_else(|| VarError::UnknownLocale(t.to_owned())),
         _ if def.name.ends_with("storage_engine") => ENGINES
             .iter()
             .find(|e| e.eq_ignore_ascii_case(t))

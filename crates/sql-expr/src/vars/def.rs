@@ -50,6 +50,8 @@ pub enum VarKind {
     Switches(&'static [&'static str]),
     /// `SYSTEM`, an offset such as `+02:00`, or a zone's name.
     TimeZone,
+    /// The name of a locale; its number is accepted too.
+    Locale,
     /// The name of a character set; `true` where NULL is a value too.
     Charset(bool),
     /// The name of a collation.

@@ -204,7 +204,7 @@ pub(super) const SESSION: &[VarDef] = &[
     ),
     special("time_zone", Both, VarKind::TimeZone, "SYSTEM"),
     text("lc_messages", Both, "en_US"),
-    text("lc_time_names", Both, "en_US"),
+    special("lc_time_names", Both, VarKind::Locale, "en_US"),
     uint("default_week_format", Both, 0, 0, 7),
     uint("div_precision_increment", Both, 4, 0, 30),
     word("block_encryption_mode", Both, "aes-128-ecb", BLOCK_MODES),

@@ -38,6 +38,8 @@ pub enum VarError {
     UnknownTimeZone(String),
     /// 1286.
     UnknownEngine(String),
+    /// 1649.
+    UnknownLocale(String),
 }
 
 /// A warning of SET: number 1292.
@@ -76,6 +78,7 @@ impl VarError {
             VarError::CollationMismatch(..) => 1253,
             VarError::UnknownTimeZone(_) => 1298,
             VarError::UnknownEngine(_) => 1286,
+            VarError::UnknownLocale(_) => 1649,
         }
     }
 }
@@ -117,6 +120,7 @@ impl fmt::Display for VarError {
             }
             VarError::UnknownTimeZone(n) => write!(f, "Unknown or incorrect time zone: '{n}'"),
             VarError::UnknownEngine(n) => write!(f, "Unknown storage engine '{n}'"),
+            VarError::UnknownLocale(n) => write!(f, "Unknown locale: '{n}'"),
         }
     }
 }

@@ -11,6 +11,7 @@ use types::Isolation;
 use types::charset::Charset;
 use types::collation::CollationId;
 use types::temporal::TimeZone;
+use types::temporal::locale::{ENGLISH, Locale};
 
 fn charset(value: &VarValue) -> Option<Charset> {
     value.as_str().and_then(Charset::by_name)
@@ -66,6 +67,10 @@ pub struct SessionHot {
     pub optimizer_switch: Switches,
     /// `max_execution_time`, milliseconds; 0 for no limit.
     pub max_execution_time: u64,
+    /// `sql_big_selects`.
+    pub big_selects: bool,
+    /// `max_join_size`, rows.
+    pub max_join_size: u64,
     /// `max_error_count`.
     pub max_error_count: u64,
     /// `max_allowed_packet`, bytes.
@@ -86,6 +91,8 @@ pub struct SessionHot {
     pub tmp_table_size: u64,
     /// `max_heap_table_size`, bytes.
     pub max_heap_table_size: u64,
+    /// `lc_time_names`, by its number.
+    pub time_names: u8,
     /// `wait_timeout`, seconds.
     pub wait_timeout: u64,
     /// `cte_max_recursion_depth`.
@@ -128,6 +135,8 @@ impl Default for SessionHot {
             auto_increment_offset: 1,
             optimizer_switch: Switches::default(),
             max_execution_time: 0,
+            big_selects: true,
+            max_join_size: u64::MAX,
             max_error_count: 1024,
             max_allowed_packet: 67_108_864,
             group_concat_max_len: 1024,
@@ -138,6 +147,7 @@ impl Default for SessionHot {
             join_buffer_size: 262_144,
             tmp_table_size: 16_777_216,
             max_heap_table_size: 16_777_216,
+            time_names: 0,
             wait_timeout: 28_800,
             cte_max_recursion_depth: 1000,
             quote_show_create: true,
@@ -151,6 +161,11 @@ impl Default for SessionHot {
 }
 
 impl SessionHot {
+    /// The locale of `lc_time_names`.
+    pub fn locale(&self) -> &'static Locale {
+        Locale::by_number(u64::from(self.time_names)).unwrap_or(&ENGLISH)
+    }
+
     /// Takes over the new value of a variable, if it is one of these.
     pub(super) fn apply(&mut self, def: &VarDef, value: &VarValue) {
         let n = value.as_u64();
@@ -181,6 +196,8 @@ impl SessionHot {
             "auto_increment_offset" => self.auto_increment_offset = n,
             "optimizer_switch" => self.optimizer_switch = Switches(n),
             "max_execution_time" => self.max_execution_time = n,
+            "sql_big_selects" => self.big_selects = n != 0,
+            "max_join_size" => self.max_join_size = n,
             "max_error_count" => self.max_error_count = n,
             "max_allowed_packet" => self.max_allowed_packet = n,
             "group_concat_max_len" => self.group_concat_max_len = n,
@@ -191,6 +208,10 @@ impl SessionHot {
             "join_buffer_size" => self.join_buffer_size = n,
             "tmp_table_size" => self.tmp_table_size = n,
             "max_heap_table_size" => self.max_heap_table_size = n,
+            "lc_time_names" => {
+                let number = value.as_str().and_then(|n| Locale::number_of(n.as_bytes()));
+                self.time_names = number.and_then(|n| u8::try_from(n).ok()).unwrap_or(0);
+            }
             "wait_timeout" => self.wait_timeout = n,
             "cte_max_recursion_depth" => self.cte_max_recursion_depth = n,
             "sql_quote_show_create" => self.quote_show_create = n != 0,

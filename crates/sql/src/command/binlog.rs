@@ -22,6 +22,7 @@ const LENT: &[&str] = &[
     "auto_increment_increment",
     "auto_increment_offset",
     "time_zone",
+    "lc_time_names",
 ];
 /// No name of a client's savepoint.
 const MARK: &str = "\0BINLOG";

@@ -55,21 +55,6 @@ impl Session {
                     return Err(SqlError::not_supported("optimizer_trace"));
                 }
             }
-            "lc_time_names" => {
-                // MySQL's own tools write it by its number.
-                let english = match (number, input) {
-                    (Some(n), _) => n == 0,
-                    (None, VarInput::Text(t)) => t.eq_ignore_ascii_case("en_US"),
-                    _ => true,
-                };
-                if !english {
-                    return Err(SqlError::not_supported("lc_time_names other than en_US"));
-                }
-                if number.is_some() {
-                    let input = VarInput::Text("en_US".to_owned());
-                    return Ok(self.vars.set(name, &input)?);
-                }
-            }
             "pseudo_thread_id" => {
                 let w = self.vars.set(name, input)?;
                 self.facts.pseudo_thread = self.vars.value_by_name(name).map(|v| v.as_u64());
@@ -90,6 +75,15 @@ impl Session {
             "original_commit_timestamp" | "original_server_version" => {
                 let w = self.vars.set(name, input)?;
                 self.say_origin();
+                return Ok(w);
+            }
+            "max_join_size" => {
+                let w = self.vars.set(name, input)?;
+                // Who sets a limit wants it kept, as in MySQL.
+                let unlimited = self.vars.hot().max_join_size == u64::MAX;
+                let big = VarInput::Int(i64::from(unlimited));
+                self.vars.set("sql_big_selects", &big)?;
+                self.obey_variables();
                 return Ok(w);
             }
             seed @ ("rand_seed1" | "rand_seed2") => {

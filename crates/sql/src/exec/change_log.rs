@@ -257,6 +257,11 @@ impl<'a> BinlogContext<'a> {
         )
     }
 
+    /// `lc_time_names`, by its number.
+    pub fn time_names(&self) -> u8 {
+        self.vars.hot().time_names
+    }
+
     /// The default database; empty: none.
     pub fn database(&self) -> &'a str {
         self.facts.database.as_deref().unwrap_or("")

@@ -1,45 +1,22 @@
-//! DATE_FORMAT, TIME_FORMAT and STR_TO_DATE with the English month and day names of `lc_time_names = en_US`.
+//! DATE_FORMAT, TIME_FORMAT and STR_TO_DATE; what STR_TO_DATE reads is English in every locale.
 
 use super::calendar::{days_in_month, from_days, week, year_week};
+use super::locale::{ENGLISH, Locale};
 use super::scan::{Scan, two_digit_year};
 use super::text::pair;
 use super::{Date, DateTime, MICROS, Time};
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-];
-
 impl Date {
-    /// `January` …; `None` if the month is zero.
-    pub fn month_name(self) -> Option<&'static str> {
-        MONTHS
+    /// Of the names of twelve months, its own; `None` if the month is zero.
+    pub fn of_months(self, names: &[&'static str; 12]) -> Option<&'static str> {
+        names
             .get(usize::from(self.month()).checked_sub(1)?)
             .copied()
     }
 
-    /// `Monday` …
-    pub fn day_name(self) -> &'static str {
-        DAYS[usize::from(self.weekday() % 7)]
+    /// Of the names of seven days from Monday, its own.
+    pub fn of_days(self, names: &[&'static str; 7]) -> &'static str {
+        names[usize::from(self.weekday() % 7)]
     }
 }
 
@@ -99,8 +76,15 @@ fn time_specifier(spec: u8, h: u32, m: u8, s: u8, micros: u32, out: &mut Vec<u8>
     true
 }
 
-/// DATE_FORMAT; `false` means NULL (a name was asked of a zero month or date).
-pub fn date_format(v: DateTime, format: &[u8], out: &mut Vec<u8>) -> bool {
+/// DATE_FORMAT; `false` means NULL (a name was asked of a zero month or date). The names are those of `locale`; `name` adds one to what is
+/// there, in the character set of the result.
+pub fn date_format(
+    v: DateTime,
+    format: &[u8],
+    locale: &Locale,
+    name: impl Fn(&'static str, &mut Vec<u8>),
+    out: &mut Vec<u8>,
+) -> bool {
     let d = v.date();
     let mut f = format.iter().copied();
     while let Some(b) = f.next() {
@@ -124,13 +108,19 @@ pub fn date_format(v: DateTime, format: &[u8], out: &mut Vec<u8>) -> bool {
                 number(d.day().into(), 1, out);
                 out.extend_from_slice(suffix(d.day()));
             }
-            b'M' | b'b' => match d.month_name() {
-                Some(n) => out.extend_from_slice(if spec == b'M' { n } else { &n[..3] }.as_bytes()),
-                None => return false,
-            },
+            b'M' | b'b' => {
+                let names = match spec {
+                    b'M' => locale.months(),
+                    _ => locale.short_months(),
+                };
+                match d.of_months(names) {
+                    Some(n) => name(n, out),
+                    None => return false,
+                }
+            }
             b'W' | b'a' | b'w' if d.is_zero() => return false,
-            b'W' => out.extend_from_slice(d.day_name().as_bytes()),
-            b'a' => out.extend_from_slice(&d.day_name().as_bytes()[..3]),
+            b'W' => name(d.of_days(locale.days()), out),
+            b'a' => name(d.of_days(locale.short_days()), out),
             b'w' => number(u32::from(d.weekday() + 1) % 7, 1, out),
             b'j' => number(
                 if d.is_zero() {
@@ -336,8 +326,8 @@ fn specifier(s: &mut Scan<'_>, spec: u8, c: &mut Collected) -> Option<()> {
         }
         b'y' => c.year = two_digit_year(s.digits(2)?.0),
         b'm' | b'c' => c.month = s.digits(2)?.0,
-        b'M' => c.month = name(s, &MONTHS, false)? + 1,
-        b'b' => c.month = name(s, &MONTHS, true)? + 1,
+        b'M' => c.month = name(s, ENGLISH.months(), false)? + 1,
+        b'b' => c.month = name(s, ENGLISH.months(), true)? + 1,
         b'd' | b'e' => c.day = s.digits(2)?.0,
         b'D' => {
             c.day = s.digits(2)?.0;
@@ -371,8 +361,8 @@ fn specifier(s: &mut Scan<'_>, spec: u8, c: &mut Collected) -> Option<()> {
         b'T' => collect(s, b"%H:%i:%S", c)?,
         b'r' => collect(s, b"%I:%i:%S %p", c)?,
         b'j' => c.day_of_year = Some(s.digits(3)?.0),
-        b'W' => c.weekday = Some((name(s, &DAYS, false)? + 1) % 7),
-        b'a' => c.weekday = Some((name(s, &DAYS, true)? + 1) % 7),
+        b'W' => c.weekday = Some((name(s, ENGLISH.days(), false)? + 1) % 7),
+        b'a' => c.weekday = Some((name(s, ENGLISH.days(), true)? + 1) % 7),
         b'w' => c.weekday = Some(s.digits(1)?.0).filter(|&w| w < 7),
         b'U' | b'V' => c.week = Some((s.digits(2)?.0, 0)),
         b'u' | b'v' => c.week = Some((s.digits(2)?.0, 1)),

@@ -276,7 +276,7 @@ fn formatting() {
         ("2024-01-22", "%D", "22nd"),
     ] {
         let mut out = Vec::new();
-        let ok = date_format(dt(value), format.as_bytes(), &mut out);
+        let ok = english(dt(value), format.as_bytes(), &mut out);
         let got = if ok {
             String::from_utf8_lossy(&out).into_owned()
         } else {
@@ -450,7 +450,7 @@ proptest! {
     fn digits_parse_without_panic(s in "[-0-9:. TZ]{0,30}", f in "(%[A-Za-z%])(:?%[A-Za-z]){0,6}") {
         if let Some(p) = DateTime::parse(s.as_bytes()) {
             let mut out = Vec::new();
-            date_format(p.value, f.as_bytes(), &mut out);
+            english(p.value, f.as_bytes(), &mut out);
             for m in 0..8 {
                 week(p.value.date(), m);
             }
@@ -458,4 +458,10 @@ proptest! {
         let _ = Time::parse(s.as_bytes());
         let _ = str_to_date(s.as_bytes(), f.as_bytes());
     }
+}
+
+/// DATE_FORMAT with English names.
+fn english(v: DateTime, format: &[u8], out: &mut Vec<u8>) -> bool {
+    let name = |n: &'static str, out: &mut Vec<u8>| out.extend_from_slice(n.as_bytes());
+    date_format(v, format, &locale::ENGLISH, name, out)
 }

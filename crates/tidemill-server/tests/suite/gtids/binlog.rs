@@ -187,8 +187,8 @@ fn what_the_session_has_set_stays() {
             "SET sql_mode = 'ANSI_QUOTES,STRICT_TRANS_TABLES', time_zone = '+05:00', auto_increment_increment = 7, foreign_key_checks = 0, timestamp = 1234567",
         ],
     );
-    assert_eq!(code(c, "SET lc_time_names = 1"), 1235);
-    run(c, &["SET lc_time_names = 0, check_constraint_checks = 1"]);
+    assert_eq!(code(c, "SET lc_time_names = 200"), 1649);
+    run(c, &["SET lc_time_names = 1, check_constraint_checks = 1"]);
     assert_eq!(code(c, "SET check_constraint_checks = 0"), 1231);
     let settings = "SELECT CONCAT_WS('|', @@sql_mode, @@time_zone, @@auto_increment_increment, @@foreign_key_checks, @@unique_checks, @@timestamp)";
     let before = one(c, settings);
