@@ -64,6 +64,9 @@ pub(super) fn like(
 ) -> Result<bool, SqlError> {
     // Where to restart: pattern after the last '%', and the text it was last tried at.
     let mut retry: Option<(&[u8], &[u8])> = None;
+    // Looked at once something is searched for.
+    let mut ascii = None;
+    let whole = text;
     loop {
         pace.tick(4)?;
         let step = match pattern.first() {
@@ -72,6 +75,9 @@ pub(super) fn like(
                 if pattern.is_empty() {
                     return Ok(true);
                 }
+                let ascii = *ascii.get_or_insert_with(|| whole.is_ascii());
+                text = candidate(info, text, pattern, escape, ascii);
+                pace.tick(whole.len() / 16)?;
                 retry = Some((pattern, text));
                 continue;
             }
@@ -92,12 +98,39 @@ pub(super) fn like(
                 let Some((_, n)) = next(info, at) else {
                     return Ok(false);
                 };
-                retry = Some((after, &at[n..]));
-                text = &at[n..];
+                let ascii = ascii.unwrap_or_default();
+                text = candidate(info, &at[n..], after, escape, ascii);
+                pace.tick((at.len() - text.len()) / 16)?;
+                retry = Some((after, text));
                 pattern = after;
             }
         }
     }
+}
+
+/// The text from the first place on at which the pattern may match, as far as a look at its first character says: the end where there is none.
+///
+/// In ASCII text nothing counts as a letter or a digit but itself, in either case. Where bytes decide that is so in any text.
+fn candidate<'t>(
+    info: &CollationInfo,
+    text: &'t [u8],
+    pattern: &[u8],
+    escape: Option<u32>,
+    ascii: bool,
+) -> &'t [u8] {
+    let bytes = matches!(info.kind, Kind::Binary | Kind::BytesNoPad | Kind::BytesPad);
+    let first = pattern.first().filter(|p| {
+        p.is_ascii_alphanumeric() && escape != Some(u32::from(**p)) && (ascii || bytes)
+    });
+    let Some(&first) = first else { return text };
+    let at = match bytes {
+        true => memchr::memchr(first, text),
+        false => {
+            let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
+            memchr::memchr2(lower, upper, text)
+        }
+    };
+    &text[at.unwrap_or(text.len())..]
 }
 
 /// Matches one literal character; returns the bytes of text and pattern it took.

@@ -330,6 +330,26 @@ proptest! {
     }
 
     #[test]
+    fn a_pattern_matches_where_some_places_of_its_parts_do(t in "[aAbB1 \u{e9}\u{c9}e]{0,12}", p in "[aAbB1 \u{e9}e%_]{0,6}") {
+        fn naive(one: &dyn Fn(char, char) -> bool, t: &[char], p: &[char]) -> bool {
+            match (p.first(), t.first()) {
+                (None, None) => true,
+                (Some('%'), _) => (0..=t.len()).any(|n| naive(one, &t[n..], &p[1..])),
+                (Some('_'), Some(_)) => naive(one, &t[1..], &p[1..]),
+                (Some(x), Some(y)) => one(*x, *y) && naive(one, &t[1..], &p[1..]),
+                _ => false,
+            }
+        }
+        for info in COLLATIONS.iter().filter(|i| i.charset.is_utf8()) {
+            let c = CollationId(info.id);
+            let one = |x: char, y: char| c.like(y.to_string().as_bytes(), x.to_string().as_bytes(), None);
+            let (texts, parts): (Vec<char>, Vec<char>) = (t.chars().collect(), p.chars().collect());
+            let expected = naive(&one, &texts, &parts);
+            prop_assert_eq!(c.like(t.as_bytes(), p.as_bytes(), None), expected, "{} {:?} {:?}", info.name, &t, &p);
+        }
+    }
+
+    #[test]
     fn like_is_total(t in texts(), p in texts()) {
         for id in [255, 45, 46, 63, 8] {
             CollationId(id).like(&t, &p, Some(92));
