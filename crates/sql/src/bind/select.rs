@@ -123,6 +123,7 @@ impl StatementBinder<'_> {
             carried: Vec::new(),
             below: from_below,
             rollup: false,
+            in_order: false,
         });
         let block = BoundBlock {
             number,

@@ -350,6 +350,8 @@ pub struct GroupPlan {
     pub rollup: bool,
     /// Every aggregate is COUNT(*).
     pub only_count_star: bool,
+    /// The rows of each group come one behind the other.
+    pub in_order: bool,
 }
 
 /// Under which slots the subqueries of a block read its aggregates: `slot` has them all, and the next one those from place `own` on,

@@ -7,17 +7,17 @@ use types::SqlError;
 
 use super::Env;
 use super::batch::BatchGrouper;
-use super::group::{Grouper, Groups, known_at, next_groups};
+use super::group::{Grouper, known_at};
+use super::groups_out::{finish_groups, later_groups};
 use super::join::{Join, all_hold, passes};
+use super::jump;
 use super::keep::Kept;
 use super::keys::{self, Ranges};
-use super::memo;
 use super::output::{Output, flush_now_and_then, limits};
 use super::row::{Candidate, OnlySubs};
 use super::spill::group::GroupSpill;
 use super::spool;
 use super::sub::SubValues;
-use crate::plan::tally::Place;
 use crate::plan::{Access, Block, GroupPlan};
 use crate::sink::ResultSink;
 use sql_expr::{EvalCtx, RowSource};
@@ -32,6 +32,9 @@ pub(crate) struct Counts {
     /// A table was read without an index.
     pub no_index: bool,
 }
+
+/// Groups that are finished together where they come one behind the other.
+const GROUPS: usize = 256;
 
 /// Rows fetched at a time by a plain scan.
 const BATCH: usize = 256;
@@ -59,11 +62,12 @@ pub(crate) async fn run_block(
     let scanned = scannable(block) && possible && kept.is_none() && !env.is_counted();
     if let Some(plan) = &block.group {
         let mut subs = subs;
-        let by_scan = scanned && block.row_subqueries.is_empty() && !block.special;
+        let plain = block.row_subqueries.is_empty() && !block.special;
+        let by_scan = scanned && plain && !plan.in_order;
         let empty = Nulls(outer, block.places.base());
         let mut batches = None;
         // A correlated subquery's values are of one row.
-        let spill = match block.row_subqueries.is_empty() {
+        let spill = match block.row_subqueries.is_empty() && !plan.in_order {
             true => GroupSpill::new(plan, cx),
             false => None,
         };
@@ -71,10 +75,17 @@ pub(crate) async fn run_block(
         if by_scan {
             let rest = OnlySubs { subs: &subs, outer };
             let scans = Scans::new(block, env, &rest)?;
-            batches = for_batches(&scans, plan, cx);
-            match &mut batches {
-                Some(b) => Box::pin(batch_scan(scans, env, &rest, b)).await?,
-                None => group_scan(scans, env, &rest, &mut grouper).await?,
+            let jump = block.steps[0].jump.filter(|_| !scans.inexact);
+            if let Some(jump) = jump {
+                let ranges = scans.ranges;
+                let all = jump::into_groups(block, jump, ranges, env, &rest, &mut grouper);
+                Box::pin(all).await?;
+            } else {
+                batches = for_batches(&scans, plan, cx);
+                match &mut batches {
+                    Some(b) => Box::pin(batch_scan(scans, env, &rest, b)).await?,
+                    None => group_scan(scans, env, &rest, &mut grouper).await?,
+                }
             }
         } else if possible {
             let mut join = Join::new(block, outer, subs, |t| mode(block, t));
@@ -90,6 +101,22 @@ pub(crate) async fn run_block(
                 }
                 match known_at.is_some_and(|s| join.stays_at(s)) {
                     true => grouper.add_again(cx, &join.tuple())?,
+                    false if plan.in_order => {
+                        let most = bounds.needed().clamp(1, GROUPS as u64) as usize;
+                        if !grouper.add_in_order(cx, &join.tuple(), most)? {
+                            let next = Grouper::new(plan, None, cx.memory());
+                            let whole = std::mem::replace(&mut grouper, next).finish(&empty);
+                            let subs = &mut join.subs;
+                            Box::pin(finish_groups(
+                                block, whole, env, outer, subs, &mut out, sink,
+                            ))
+                            .await?;
+                            if out.full() {
+                                break;
+                            }
+                            grouper.add_in_order(cx, &join.tuple(), most)?;
+                        }
+                    }
                     false => grouper.add(cx, &join.tuple())?,
                 }
                 if block.special {
@@ -112,7 +139,9 @@ pub(crate) async fn run_block(
             Some(mut b) => (b.spilled(), b.finish(&empty)),
             None => (grouper.spilled(), grouper.finish(&empty)),
         };
-        finish_groups(block, groups, env, outer, &mut subs, &mut out, sink).await?;
+        if !(plan.in_order && out.full()) {
+            finish_groups(block, groups, env, outer, &mut subs, &mut out, sink).await?;
+        }
         if let Some(spilled) = spilled {
             Box::pin(later_groups(
                 block, spilled, env, outer, subs, &mut out, sink,
@@ -490,76 +519,6 @@ async fn join_rows(
     }
     *kept = join.into_kept();
     Ok(())
-}
-
-/// Sends the groups to the output.
-async fn finish_groups(
-    block: &Block,
-    mut groups: Groups<'_>,
-    env: &mut Env<'_>,
-    outer: &dyn RowSource,
-    subs: &mut SubValues,
-    out: &mut Output<'_>,
-    sink: &mut dyn ResultSink,
-) -> Result<(), SqlError> {
-    let cx = env.cx;
-    let mut sent = 0u64;
-    let begun = env.begun();
-    while groups.next(cx)? {
-        for &i in &block.group_subqueries {
-            let rest = OnlySubs { subs, outer };
-            let rows = memo::rows(&block.subqueries[i as usize], env, &groups.row(&rest)).await?;
-            subs.set(i, rows);
-        }
-        let rest = OnlySubs { subs, outer };
-        if block.special {
-            let row = groups.row(&rest);
-            env.ahead(|| out.rehearse(cx, &row)).await?;
-        }
-        loop {
-            let pushed = out.push(cx, &groups.row(&rest), sink);
-            if env.settle(pushed).await?.is_some() {
-                break;
-            }
-        }
-        if out.full() {
-            break;
-        }
-        sent += 1;
-        out.tidy(env).await?;
-        flush_now_and_then(sent, env, sink).await?;
-    }
-    env.tell(block, Place::Groups, begun, 1, sent);
-    Ok(())
-}
-
-/// Sends the groups to the output that had no room among the others.
-async fn later_groups(
-    block: &Block,
-    spilled: GroupSpill,
-    env: &mut Env<'_>,
-    outer: &dyn RowSource,
-    mut subs: SubValues,
-    out: &mut Output<'_>,
-    sink: &mut dyn ResultSink,
-) -> Result<(), SqlError> {
-    let (Some(plan), false) = (&block.group, out.full()) else {
-        return Ok(());
-    };
-    let cx = env.cx;
-    let Some(mut waiting) = spilled.finish(env).await? else {
-        return Ok(());
-    };
-    loop {
-        let rest = OnlySubs { subs: &subs, outer };
-        let Some(groups) = next_groups(plan, &mut waiting, cx, &rest, env).await? else {
-            return Ok(());
-        };
-        finish_groups(block, groups, env, outer, &mut subs, out, sink).await?;
-        if out.full() {
-            return Ok(());
-        }
-    }
 }
 
 /// The row of a group without rows: NULL in every table of the block.

@@ -25,6 +25,8 @@ pub(crate) struct Grouper<'p> {
     /// The columns of each group's first row.
     carried: RowStore,
     key: Vec<u8>,
+    /// That of the row before, where they come in order.
+    before: Vec<u8>,
     /// The group of the row before; `None` where that had to wait.
     last: Option<usize>,
     /// The one group of a query without GROUP BY exists.
@@ -52,6 +54,7 @@ impl<'p> Grouper<'p> {
             charge: Charge::to(account),
             carried: RowStore::new(plan.carried.len(), account),
             key: Vec::new(),
+            before: Vec::new(),
             last: None,
             single: false,
         }
@@ -108,6 +111,35 @@ impl<'p> Grouper<'p> {
         };
         self.last = Some(group);
         self.add_to(group, cx, row)
+    }
+
+    /// Takes a row whose group is that of the row before, or a new one; `false`, and nothing is taken, where it would be one more than `most`.
+    pub fn add_in_order(
+        &mut self,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+        most: usize,
+    ) -> Result<bool, SqlError> {
+        self.key.clear();
+        for k in &self.plan.keys {
+            let v = k.eval(cx, row)?;
+            write_group_key(&v, &k.ty, &mut self.key);
+        }
+        let group = match self.last {
+            Some(last) if self.before == self.key => last,
+            _ => {
+                let group = self.last.map_or(0, |last| last + 1);
+                if group >= most {
+                    return Ok(false);
+                }
+                std::mem::swap(&mut self.before, &mut self.key);
+                self.start(row);
+                group
+            }
+        };
+        self.last = Some(group);
+        self.add_to(group, cx, row)?;
+        Ok(true)
     }
 
     /// As [`add`](Self::add) for a row whose grouping values are those of the one before.

@@ -1,6 +1,7 @@
 //! The plan of one block.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::Optimizer;
 use super::computed;
@@ -13,12 +14,13 @@ use super::first_rows;
 use super::hints;
 use super::joins;
 use super::lateral;
+use super::needless;
 use super::spool;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
-use crate::bind::tree::BoundBlock;
+use crate::bind::tree::{BoundBlock, GroupPlan};
 use crate::plan::{Block, LockSpec, QueryPlan, TablePlan};
 use sql_expr::Expr;
 
@@ -33,6 +35,9 @@ impl Optimizer<'_> {
 
     /// Plans a block; with `changes`, one whose rows are changed.
     pub(super) fn block_of(&self, mut b: BoundBlock, changes: bool) -> Result<Block, SqlError> {
+        if !changes {
+            needless::remove(&mut b);
+        }
         derived::push_down(&mut b, self.switches());
         computed::read_columns(&mut b, self.ctx.cx);
         hints::arrange(&mut b.joins, &b.tables, &b.hints.orders);
@@ -56,7 +61,7 @@ impl Optimizer<'_> {
             mut group,
             mut having,
             mut output,
-            distinct,
+            mut distinct,
             mut order,
             limit,
             calc_found_rows,
@@ -85,9 +90,24 @@ impl Optimizer<'_> {
             first_rows,
             changes,
             switches: self.switches(),
+            distinct: (distinct && having.is_none()).then_some(&output[..]),
+            group_order: &order,
+            having: having.is_some(),
+            locks: locks.iter().any(Option::is_some),
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
-        let found = joins::plan(request)?;
+        let mut found = joins::plan(request)?;
+        if let Some(step) = found.steps.first_mut().filter(|s| s.jump.is_some()) {
+            match &group {
+                Some(g) if g.rollup => step.jump = None,
+                Some(_) => {}
+                // Rows that are wanted once are groups.
+                None => {
+                    group = Some(GroupPlan::of_values(&output));
+                    distinct = false;
+                }
+            }
+        }
         put_by_key(&tables, &mut derived, found.by_key);
         let mut delivered = Vec::new();
         if found.ordered && group.is_none() {
@@ -95,6 +115,11 @@ impl Optimizer<'_> {
         }
         if let Some(g) = &mut group {
             g.carry(&mut output, having.as_mut(), &mut order, &subqueries, base);
+            let weeded = !found.weedout.is_empty();
+            g.in_order = found.groups.is_some() && !g.rollup && !weeded;
+            if g.in_order && found.groups == Some(true) {
+                delivered = std::mem::take(&mut order);
+            }
         }
         let mut block = Block {
             number,
@@ -121,12 +146,29 @@ impl Optimizer<'_> {
             rows: 0.0,
             weedout: found.weedout,
         };
+        let limited = !changes || block.tables.len() > 1;
+        if limited && self.runs {
+            self.check_size(&block)?;
+        }
         block.rows = rows_out(&block, found.rows);
         finish_block(&mut block);
         if !changes {
             covering::set_covers(&mut block);
         }
         Ok(block)
+    }
+
+    /// `max_join_size`: how many rows a join may read, as far as can be told.
+    ///
+    /// # Errors
+    /// 1104.
+    fn check_size(&self, block: &Block) -> Result<(), SqlError> {
+        let hot = self.ctx.cx.vars.hot();
+        let reads = block.steps.last().map_or(0.0, |s| s.cost);
+        match hot.big_selects || reads <= hot.max_join_size as f64 {
+            true => Ok(()),
+            false => Err(SqlError::fixed(codes::ER_TOO_BIG_SELECT)),
+        }
     }
 }
 

@@ -50,6 +50,14 @@ pub(crate) struct Request<'a> {
     pub has_limit: bool,
     /// So many rows are wanted of those that come in order, where nothing behind the joins needs the others.
     pub first_rows: Option<f64>,
+    /// The columns of rows of which each is wanted once, where that is all that is asked.
+    pub distinct: Option<&'a [Expr]>,
+    /// The order in which groups should come.
+    pub group_order: &'a [SortKey],
+    /// Some groups may be left out.
+    pub having: bool,
+    /// Rows are locked.
+    pub locks: bool,
     /// Grouping keys and aggregates.
     pub group: Option<(&'a [Expr], &'a [AggSpec])>,
 }

@@ -81,6 +81,13 @@ fn cover_of(block: &Block, s: usize) -> Option<Arc<Cover>> {
             true
         });
     });
+    if let Some(jump) = step.jump {
+        // By which it is told where a run ends.
+        let ends = usize::from(jump.least || jump.greatest);
+        let parts = stored.def.indexes[index].parts.iter();
+        let read = parts.take(jump.parts + ends);
+        read.for_each(|p| add(&mut columns, slot, (slot, p.column)));
+    }
     for step in &block.steps {
         let read = step.lateral.iter().flat_map(|l| l.iter());
         read.for_each(|c| add(&mut columns, slot, *c));

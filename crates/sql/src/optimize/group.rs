@@ -1,7 +1,9 @@
 //! What a group has to remember of its rows.
 
 use crate::bind::subqueries_of;
-use crate::bind::tree::{BoundSub, FIRST_SPECIAL_SLOT, GROUP_SLOT, GroupPlan, SortKey};
+use crate::bind::tree::{
+    BoundSub, FIRST_SPECIAL_SLOT, GROUP_SLOT, GroupPlan, SortKey, SubAggregates,
+};
 use sql_expr::{Expr, Node};
 
 /// Makes an expression of a grouped row read its columns from the group.
@@ -28,6 +30,22 @@ fn carry(e: &mut Expr, base: u16, carried: &mut Vec<Expr>) {
 }
 
 impl GroupPlan {
+    /// The groups of rows with the same values.
+    pub(super) fn of_values(values: &[Expr]) -> GroupPlan {
+        GroupPlan {
+            keys: values.to_vec(),
+            aggregates: Vec::new(),
+            carried: Vec::new(),
+            below: SubAggregates {
+                slot: u16::MAX,
+                own: 0,
+            },
+            rollup: false,
+            in_order: false,
+            only_count_star: false,
+        }
+    }
+
     /// Rewrites the expressions of a grouped row to read the columns that a group carries.
     pub(crate) fn carry(
         &mut self,

@@ -12,6 +12,7 @@ use super::conditions::{CondInfo, Request};
 use super::equalities;
 use super::first_rows;
 use super::join_order::Graph;
+use super::jump;
 use super::lateral;
 use super::order::{self, Ordered};
 use super::range::rejects_null;
@@ -23,7 +24,7 @@ use crate::bind::hinted::Strategies;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
-use crate::plan::{QueryPlan, Step};
+use crate::plan::{Jump, QueryPlan, Step};
 use sql_expr::{Expr, Node};
 
 /// How a block is carried out.
@@ -34,6 +35,8 @@ pub(crate) struct JoinPlan {
     pub constant: Vec<Expr>,
     /// The steps deliver the order asked for.
     pub ordered: bool,
+    /// The rows of each group come one behind the other; `true` where that is in the order asked for.
+    pub groups: Option<bool>,
     /// Rows that come out of them, roughly.
     pub rows: f64,
     /// The tables, by place, of which each combination of rows is wanted once; empty where all are.
@@ -72,6 +75,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         return Ok(JoinPlan {
             steps: Vec::new(),
             constant,
+            groups: None,
             ordered: true,
             rows: 1.0,
             weedout: Vec::new(),
@@ -84,12 +88,13 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         .map(|t| Statistics::of(req.engine, t, req.derived))
         .collect();
     note_memory(req.engine, &mut statistics);
-    let weeded = weeded_form(&req.joins, &conds);
+    let weeded = weeded_forms(&req.joins, &conds);
     let mut best = arrange(&req, conds, &statistics, true)?;
     let mut weedout = Vec::new();
-    if let Some((joins, conds)) = weeded {
+    let written = req.joins.clone();
+    for (joins, conds) in weeded {
         // What a semi-join or an anti-join within finds says nothing of the rows that are wanted.
-        let wanted = |t: &u16| !is_filter(&req.joins, usize::from(*t));
+        let wanted = |t: &u16| !is_filter(&written, usize::from(*t));
         let kept: Vec<u16> = (0..req.tables.len() as u16).filter(wanted).collect();
         let nested = std::mem::replace(&mut req.joins, joins);
         // Rows that are made again and again have no lasting numbers.
@@ -100,7 +105,8 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
             Ordering::Equal => cheaper,
             Ordering::Greater => false,
         };
-        if only_weeded(&nested) || better {
+        let must = weedout.is_empty() && only_weeded(&written);
+        if must || better {
             best = other;
             weedout = kept;
         } else {
@@ -115,9 +121,14 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
     if let Some(n) = best.at_most {
         steps[0].at_most = Some(n);
     }
+    if best.jump.is_some() {
+        steps[0].jump = best.jump;
+        steps[0].rows = best.rows;
+    }
     Ok(JoinPlan {
         steps,
         constant,
+        groups: best.groups,
         ordered: best.sorted,
         rows: best.rows,
         weedout,
@@ -130,14 +141,32 @@ const WEED: f64 = 0.6;
 /// By how much a form with duplicates has to be cheaper: it keeps all combinations that came.
 const WEEDING_PAYS: f64 = 0.7;
 
-/// The joins with semi-joins as inner ones, whose duplicates have to be weeded out; `None` where there are none.
+/// The joins with semi-joins as inner ones, whose duplicates have to be weeded out: with those of the block itself, and where there are more
+/// in these, with them too.
+fn weeded_forms(joins: &Joins, conds: &[CondInfo]) -> Vec<(Joins, Vec<CondInfo>)> {
+    let mut forms: Vec<(Joins, Vec<CondInfo>)> = Vec::new();
+    loop {
+        let (before, conds) = match forms.last() {
+            Some((joins, conds)) => (joins, &conds[..]),
+            None => (joins, conds),
+        };
+        let Some(form) = weeded_form(before, conds) else {
+            return forms;
+        };
+        forms.push(form);
+    }
+}
+
+/// The joins with the outermost semi-joins as inner ones; `None` where there are none.
 fn weeded_form(joins: &Joins, conds: &[CondInfo]) -> Option<(Joins, Vec<CondInfo>)> {
     let semi = |n: usize| {
         let n = &joins.nests[n];
         n.kind == NestKind::Semi && n.parent == 0 && n.strategies.has(Strategies::WEEDOUT)
     };
+    // What has no tables of its own may still have others in it.
+    let used = |n: u16| joins.nest_of.iter().any(|of| joins.is_within(*of, n));
     let semis: Vec<u16> = (1..joins.nests.len())
-        .filter(|&n| semi(n) && joins.nest_of.contains(&(n as u16)))
+        .filter(|&n| semi(n) && used(n as u16))
         .map(|n| n as u16)
         .collect();
     if semis.is_empty() {
@@ -184,6 +213,8 @@ struct Arranged {
     conds: Vec<CondInfo>,
     sorted: bool,
     at_most: Option<u64>,
+    jump: Option<Jump>,
+    groups: Option<bool>,
     rows: f64,
     cost: f64,
     marks: Vec<(f64, f64)>,
@@ -257,13 +288,28 @@ fn arrange(
     }
     let sorted = order::satisfy(req, &graph.paths, &mut ordered);
     let at_most = order::first_of_index(req, &graph.paths, &conds, &mut ordered);
+    let jumps = match at_most {
+        Some(_) => None,
+        None => jump::choose(req, &graph.paths, &conds, &mut ordered, found.cost),
+    };
+    let groups = match (at_most, &jumps) {
+        (None, None) => order::satisfy_groups(req, &graph.paths, &mut ordered),
+        _ => None,
+    };
+    let (mut rows, mut cost, mut marks) = (found.rows, found.cost, found.marks);
+    if let Some((_, groups, costs)) = jumps {
+        (rows, cost) = (groups, costs);
+        marks = vec![(costs, groups)];
+    }
     Ok(Arranged {
         ordered,
         sorted,
         at_most,
-        rows: found.rows,
-        cost: found.cost,
-        marks: found.marks,
+        jump: jumps.map(|j| j.0),
+        groups,
+        rows,
+        cost,
+        marks,
         broken,
         conds,
     })

@@ -13,6 +13,7 @@ mod conditions;
 mod covering;
 mod derived;
 mod equalities;
+mod exists;
 mod extremes;
 mod fast;
 mod first_rows;
@@ -22,7 +23,9 @@ mod hint_names;
 mod hints;
 mod join_order;
 mod joins;
+mod jump;
 mod lateral;
+mod needless;
 mod order;
 mod quantified;
 mod range;
@@ -75,6 +78,7 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
     let optimizer = Optimizer {
         ctx,
         next_slot: Cell::new(bound.facts.next_slot),
+        runs: !matches!(bound.body, BoundBody::Explain(..)),
     };
     let mut columns = bound.columns;
     let body = match bound.body {
@@ -132,6 +136,7 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
         writes,
         locks: writes || facts.locks,
         private: facts.private,
+        deep: types::depth::room::is_here(),
         time_limit: facts.time_limit,
         charge: Charge::default(),
         body,
@@ -142,6 +147,8 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
 struct Optimizer<'a> {
     ctx: &'a BindCtx<'a>,
     next_slot: Cell<u16>,
+    /// What is planned is to run, and not to be explained.
+    runs: bool,
 }
 
 impl Optimizer<'_> {
@@ -175,6 +182,7 @@ impl Optimizer<'_> {
             self.next_slot.set(next);
             Some(slot)
         });
+        exists::make_lists(b, self.ctx.engine, self.ctx.cx);
     }
 
     fn body(&self, body: BoundBody) -> Result<PlanBody, SqlError> {

@@ -60,7 +60,7 @@ fn entry_columns(t: &Table, index: usize) -> Vec<(u16, bool)> {
 }
 
 /// The column of a table in whose own order an expression's values are. With COLLATE they may be in another.
-fn ordered_column<'e>(e: &'e Expr, t: &Table, slot: u16) -> Option<&'e Column> {
+pub(super) fn ordered_column<'e>(e: &'e Expr, t: &Table, slot: u16) -> Option<&'e Column> {
     let c = e.as_column().filter(|c| c.slot == slot)?;
     let of = t.def.columns.get(usize::from(c.ordinal))?;
     let own = !matches!(e.node, Node::Collate(_)) || of.ty.collation() == e.ty.collation;
@@ -137,6 +137,80 @@ pub(crate) fn satisfy(req: &Request<'_>, paths: &[Paths<'_>], found: &mut Ordere
         }
         Access::Union(_) => false,
         Access::Nothing => true,
+    }
+}
+
+/// Whether the rows of an index whose first `equal` columns are fixed come group by group. What the clustered key determines needs no place of
+/// its own.
+fn groups(t: &Table, slot: u16, index: usize, equal: usize, keys: &[Expr]) -> Option<()> {
+    let columns: Vec<u16> = entry_columns(t, index).iter().map(|c| c.0).collect();
+    let clustered: Vec<u16> = entry_columns(t, 0).iter().map(|c| c.0).collect();
+    let mut at = equal.min(columns.len());
+    let mut wanted = Vec::new();
+    for k in keys {
+        let c = ordered_column(k, t, slot)?.ordinal;
+        if !columns[..at].contains(&c) && !wanted.contains(&c) {
+            wanted.push(c);
+        }
+    }
+    while !wanted.is_empty() {
+        let before = &columns[..at];
+        if !clustered.is_empty() && clustered.iter().all(|c| before.contains(c)) {
+            break;
+        }
+        let column = columns.get(at)?;
+        at += 1;
+        if !columns[..at - 1].contains(column) {
+            let place = wanted.iter().position(|w| w == column)?;
+            wanted.remove(place);
+        }
+    }
+    Some(())
+}
+
+/// More groups than that have no room in the processor's caches, and are found sooner one behind the other.
+const MANY_GROUPS: f64 = 20_000.0;
+
+/// Tries to make the first table deliver the rows of each group one behind the other, where that lets the statement end early or saves a large
+/// table of groups; and in the order that is asked for, which is the answer.
+pub(crate) fn satisfy_groups(
+    req: &Request<'_>,
+    paths: &[Paths<'_>],
+    found: &mut Ordered,
+) -> Option<bool> {
+    let (keys, _) = req.group?;
+    let &first = found.tables.first()?;
+    let t = &req.tables[first];
+    let table = stored(t).filter(|_| req.joins.nest_of[first] == 0 && !keys.is_empty())?;
+    let fits = |index: usize, equal: usize| {
+        groups(table, t.slot, index, equal, keys)?;
+        let direction = delivers(table, t.slot, index, equal, req.group_order);
+        let cheap = index == 0 || paths[first].covers(index) || !req.having;
+        let early = req.has_limit && direction.is_some() && cheap;
+        let alone = found.tables.len() == 1;
+        let many = alone
+            && (index == 0 || paths[first].covers(index))
+            && paths[first].distinct_keys(index, equal, keys.len()) > MANY_GROUPS;
+        (early || many).then_some(direction)
+    };
+    match &mut found.choices[0].access {
+        Access::Range(r) if paths[first].orders(r.index).is_some() => {
+            let direction = fits(r.index, r.prefix.len())?;
+            r.backward = direction.unwrap_or(false);
+            Some(direction.is_some())
+        }
+        Access::Full { .. } => {
+            let limited = req.has_limit && req.switches.prefer_ordering_index();
+            let (index, direction) = (0..table.def.indexes.len())
+                .filter(|&i| {
+                    let usable = paths[first].groups(i) && paths[first].orders(i).is_some();
+                    i == 0 || usable && (limited || paths[first].covers(i))
+                })
+                .find_map(|i| Some((i, fits(i, 0)?)))?;
+            found.choices[0].access = everything(index, direction.unwrap_or(false));
+            Some(direction.is_some())
+        }
+        _ => None,
     }
 }
 

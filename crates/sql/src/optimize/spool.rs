@@ -55,6 +55,7 @@ pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
         opens: Vec::new(),
         nests: Vec::new(),
         at_most: None,
+        jump: None,
         rows: step.rows,
         cover: None,
         out: step.out,

@@ -172,6 +172,7 @@ fn step(
         opens: Vec::new(),
         nests: Vec::new(),
         at_most: None,
+        jump: None,
         rows: choice.rows,
         cover: None,
         out: 0.0,

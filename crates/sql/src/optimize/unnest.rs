@@ -109,7 +109,7 @@ pub(super) fn unnest(
 }
 
 /// Whether nothing but one condition uses a subquery.
-fn is_asked_once(block: &mut BoundBlock, number: usize) -> bool {
+pub(super) fn is_asked_once(block: &mut BoundBlock, number: usize) -> bool {
     let mut uses = 0;
     each_own_expr(block, &mut |e| {
         e.walk(&mut |x| {

@@ -77,7 +77,9 @@ pub(super) fn describe(b: &Block, s: &Step, place: usize) -> Line {
     if used_where {
         line.extra.push("Using where");
     }
-    if s.cover.is_some() {
+    if s.jump.is_some() {
+        line.extra.push("Using index for group-by");
+    } else if s.cover.is_some() {
         line.extra.push("Using index");
     }
     for n in &s.nests {

@@ -52,6 +52,8 @@ pub struct Plan {
     pub locks: bool,
     /// It depends on the types that user variables had when it was made: not to be kept for another execution by text.
     pub private: bool,
+    /// It is nested so deep that only a large stack has room for it.
+    pub deep: bool,
     /// How long it may run.
     pub time_limit: TimeLimit,
     /// For values that were computed when it was made, and are in it.
@@ -253,6 +255,8 @@ pub struct Step {
     pub nests: Vec<NestPlan>,
     /// At most this many rows are wanted (MIN and MAX from an index).
     pub at_most: Option<u64>,
+    /// Of entries that agree in leading parts of the index no more than these are wanted.
+    pub jump: Option<Jump>,
     /// Estimated rows for each combination before.
     pub rows: f64,
     /// The entries of the index that is read hold all that is read of the table.
@@ -261,6 +265,19 @@ pub struct Step {
     pub out: f64,
     /// What it and the steps before cost, in rows read.
     pub cost: f64,
+}
+
+/// How an index is jumped through: of all entries that agree in its leading parts one is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Jump {
+    /// How many parts that are.
+    pub parts: usize,
+    /// Each range that is read has entries alone that agree in them.
+    pub one_run: bool,
+    /// The first one whose next part is not NULL, too.
+    pub least: bool,
+    /// The last one, too.
+    pub greatest: bool,
 }
 
 /// An outer join, semi-join or anti-join whose inner side ends at the step that holds this.

@@ -91,6 +91,7 @@ impl Join<'_> {
             |(_, step): (usize, &Step)| step.nests.iter().any(|n| usize::from(n.first) < s);
         s > 0
             && block.delivered.is_empty()
+            && !block.group.as_ref().is_some_and(|g| g.in_order)
             && block.weedout.is_empty()
             && self.steps[s].buffer.as_ref().is_some_and(|k| !k.is_empty())
             && !matches!(

@@ -4,6 +4,7 @@ mod agree;
 mod batches;
 mod changes;
 mod joins;
+mod jumps;
 mod memory;
 mod paths;
 mod queries;

@@ -22,6 +22,7 @@ pub(crate) struct Rules {
 pub(super) struct Allowed {
     join: Scope,
     order: Scope,
+    group: Scope,
 }
 
 /// Which indexes may be used for something.
@@ -46,6 +47,7 @@ impl Allowed {
         Ok(Allowed {
             join: scope(t, invisible, ast::IndexHintScope::Join)?,
             order: scope(t, invisible, ast::IndexHintScope::OrderBy)?,
+            group: scope(t, invisible, ast::IndexHintScope::GroupBy)?,
         })
     }
 
@@ -57,6 +59,11 @@ impl Allowed {
     /// Whether a hint forbids reading everything where an index can be used.
     pub fn is_forced(&self) -> bool {
         self.join.forced
+    }
+
+    /// Whether an index may be used to group rows.
+    pub fn group(&self, i: usize) -> bool {
+        self.group.index(i)
     }
 
     /// Whether an index may be used to have rows in order; `Some(true)` where it is to be.

@@ -9,6 +9,11 @@ impl Paths<'_> {
         self.allowed.index(index)
     }
 
+    /// Whether an index may be used to find the rows of groups one behind the other.
+    pub fn groups(&self, index: usize) -> bool {
+        self.allowed.index(index) && self.allowed.group(index)
+    }
+
     /// Whether an index may be used to have rows in order; `Some(true)` where it is to be.
     pub fn orders(&self, index: usize) -> Option<bool> {
         self.allowed.order(index)

@@ -12,6 +12,7 @@ mod cost;
 mod hinted;
 mod look_up;
 mod path;
+mod runs;
 
 use engine::{IndexKind, Table};
 use types::SqlError;
