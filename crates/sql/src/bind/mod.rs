@@ -4,6 +4,7 @@
 //! Nothing here chooses how a statement is carried out, reads a row, takes a lock or waits. Rewrites that keep the meaning and choices
 //! are `optimize`'s.
 
+mod aggregates_around;
 mod delete;
 pub(crate) mod expanded;
 pub(crate) mod from;
@@ -23,7 +24,7 @@ mod nests;
 mod over;
 pub(crate) mod params;
 pub(crate) mod places;
-mod query;
+pub(crate) mod query;
 pub(crate) mod reads;
 mod related;
 pub(crate) mod relations;
@@ -39,6 +40,9 @@ pub(crate) mod view_columns;
 pub(crate) mod view_def;
 pub(crate) mod view_names;
 mod views;
+mod window_found;
+pub(crate) mod window_tree;
+pub(crate) mod windows;
 mod zero_dates;
 
 use std::cell::{Cell, OnceCell, RefCell};

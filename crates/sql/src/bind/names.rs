@@ -21,6 +21,7 @@ use super::select::Item;
 use super::source::TableSource;
 pub(crate) use super::spelling::same_name;
 use super::view_names::ViewNames;
+use super::window_found::Found;
 use super::zero_dates::count_as_null;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{Clause, Resolved, column_text};
@@ -65,6 +66,8 @@ pub(crate) struct Names<'s> {
     pub lowest: Cell<Lowest>,
     /// Under which slot subqueries read this block's aggregates, once there is a subquery.
     pub aggregate_slot: Cell<Option<u16>>,
+    /// The window functions met so far; `None` where there can be none.
+    pub windows: Option<RefCell<Vec<Found>>>,
     /// Aggregates of this block that stand in its subqueries: they come behind the block's own, from the place that each says.
     pub from_below: RefCell<Vec<AggSpec>>,
 }

@@ -18,6 +18,7 @@ use super::params::TypedParam;
 use super::relations::Relations;
 use super::row_rules::RowRules;
 use super::scope::FromTable;
+use super::window_tree::Windows;
 use crate::access::needs::Needs;
 use crate::sink::ColumnMeta;
 use sql_expr::agg::AggSpec;
@@ -29,6 +30,8 @@ use sql_parser::ast::{self, TextFormat};
 pub const GROUP_SLOT: u16 = u16::MAX - 2;
 /// Slot of the result columns of a set operation, in its ORDER BY.
 pub const OUTPUT_SLOT: u16 = u16::MAX - 3;
+/// Slot of the columns that a row on its way to the window functions carries.
+pub const WINDOW_ROW_SLOT: u16 = u16::MAX - 5;
 /// Slots from here on are none of a table.
 pub const FIRST_SPECIAL_SLOT: u16 = u16::MAX - 16;
 pub(crate) use sql_expr::INSERTED_SLOT as INSERTED;
@@ -148,6 +151,8 @@ pub(crate) struct BoundBlock {
     pub group: Option<GroupPlan>,
     /// HAVING.
     pub having: Option<Expr>,
+    /// Window functions.
+    pub windows: Option<Box<Windows>>,
     /// The select list.
     pub output: Vec<Expr>,
     /// DISTINCT.
@@ -521,6 +526,7 @@ impl BoundBlock {
             straight: false,
             group: None,
             having: None,
+            windows: None,
             output: Vec::new(),
             distinct: false,
             order: Vec::new(),

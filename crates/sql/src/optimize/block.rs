@@ -14,6 +14,7 @@ use super::hints;
 use super::joins;
 use super::lateral;
 use super::spool;
+use super::windows;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
@@ -55,6 +56,7 @@ impl Optimizer<'_> {
             straight,
             mut group,
             mut having,
+            windows,
             mut output,
             distinct,
             mut order,
@@ -64,6 +66,8 @@ impl Optimizer<'_> {
             yields,
             rewritten: _,
         } = b;
+        // Rows leave the joins in the order in which the block yields them.
+        let in_turn = group.is_none() && windows.is_none();
         let mut derived = self.queries(derived)?;
         let derived_rows: Vec<f64> = derived.iter().map(super::rows_of).collect();
         let makes: Vec<f64> = derived.iter().map(lateral::cost_of).collect();
@@ -80,7 +84,7 @@ impl Optimizer<'_> {
             places: &places,
             reads: &reads,
             straight,
-            order: if group.is_some() { &[] } else { &order },
+            order: if in_turn { &order } else { &[] },
             has_limit: limit.is_some(),
             first_rows,
             changes,
@@ -90,12 +94,15 @@ impl Optimizer<'_> {
         let found = joins::plan(request)?;
         put_by_key(&tables, &mut derived, found.by_key);
         let mut delivered = Vec::new();
-        if found.ordered && group.is_none() {
+        if found.ordered && in_turn {
             delivered = std::mem::take(&mut order);
         }
-        if let Some(g) = &mut group {
-            g.carry(&mut output, having.as_mut(), &mut order, &subqueries, base);
-        }
+        let shown = windows::Shown {
+            output: &mut output,
+            having: having.as_mut(),
+            order: &mut order,
+        };
+        let windows = windows::carry(group.as_mut(), windows, shown, &subqueries, base);
         let mut block = Block {
             number,
             places,
@@ -106,6 +113,7 @@ impl Optimizer<'_> {
             constant: found.constant,
             group,
             having,
+            windows,
             output,
             distinct,
             order,
@@ -175,12 +183,17 @@ fn finish_block(block: &mut Block) {
         out.dedup();
         out
     };
-    let mut late = block
-        .output
-        .iter()
-        .chain(&block.having)
-        .chain(block.order.iter().map(|k| &k.expr));
-    let late = correlated(&mut late);
+    let shown = || {
+        block
+            .output
+            .iter()
+            .chain(block.order.iter().map(|k| &k.expr))
+    };
+    // Behind window functions, the select list and the order are of other rows.
+    let late = match &block.windows {
+        Some(w) => correlated(&mut w.inputs.iter().chain(&block.having)),
+        None => correlated(&mut shown().chain(&block.having)),
+    };
     let group_inputs: Vec<u32> = match &block.group {
         Some(g) => correlated(
             &mut g
@@ -202,6 +215,7 @@ fn finish_block(block: &mut Block) {
             .iter()
             .chain(g.aggregates.iter().flat_map(|a| a.inputs()))
     });
+    let inputs = inputs.chain(block.windows.iter().flat_map(|w| &w.inputs));
     block.special = block
         .output
         .iter()

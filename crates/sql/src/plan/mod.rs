@@ -11,6 +11,8 @@ mod shape;
 pub(crate) mod tally;
 pub mod tree;
 pub(crate) mod tree_form;
+mod window_words;
+pub mod windows;
 pub(crate) mod words;
 
 pub use crate::bind::places::Places;

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::TableSource;
 use super::shape::{self, Nest, Part};
 use super::tree::{Block, PlanBody, QueryPlan, Step, TablePlan};
+use super::window_words;
 use crate::bind::from::NestKind;
 use crate::bind::tree::{Assign, Body, InsertRows, InsertValue, LimitPlan, SortKey};
 use crate::sink::ColumnMeta;
@@ -80,6 +81,10 @@ impl Surroundings for InBlock<'_> {
         if let Some(a) = all.and_then(|a| a.get(number)) {
             out.push_str(&self.aggregate_text(a));
         }
+    }
+
+    fn window(&self, number: usize, out: &mut String) {
+        window_words::function(self.block, self, number, out);
     }
 
     fn subquery(&self, number: u32, out: &mut String) {
@@ -289,6 +294,7 @@ fn tail(b: &Block, out: &mut String) {
     if let Some(h) = &b.having {
         let _ = write!(out, " having {}", cx.text(h));
     }
+    window_words::clause(b, &cx, out);
     let keys = if b.order.is_empty() {
         &b.delivered
     } else {
