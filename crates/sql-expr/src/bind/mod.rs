@@ -197,13 +197,13 @@ pub trait Scope {
         false
     }
 
-    /// A window function and its window: the number by which its value is asked for.
+    /// A window function and its window, where [`has_windows`](Self::has_windows) says so: the number by which its value is asked for.
     ///
     /// # Errors
-    /// 3593 where there can be none.
+    /// Whatever the planner says of it.
     fn window(&mut self, function: WindowFn, over: BoundOver) -> Result<u32, SqlError> {
-        let _ = over;
-        Err(window::misplaced(function.name()))
+        let _ = (function, over);
+        Err(SqlError::internal("no place for window functions"))
     }
 }
 

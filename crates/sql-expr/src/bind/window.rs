@@ -18,7 +18,7 @@ use sql_parser::ast::{self, WindowFunc};
 pub const UNNAMED: &str = "<unnamed window>";
 
 /// Error 3593: a window function where none may stand.
-pub(super) fn misplaced(name: &str) -> SqlError {
+fn misplaced(name: &str) -> SqlError {
     SqlError::new(
         codes::ER_WINDOW_INVALID_WINDOW_FUNC_USE,
         format!("You cannot use the window function '{name}' in this context.'"),

@@ -32,6 +32,7 @@ pub(crate) mod row_rules;
 pub(crate) mod scope;
 mod seen;
 mod select;
+mod sort_key;
 pub(crate) mod source;
 mod spelling;
 pub(crate) mod tree;

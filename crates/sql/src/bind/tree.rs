@@ -9,7 +9,6 @@
 use std::sync::Arc;
 
 use engine::{ObjectDef, Table};
-use types::keyenc::KeyPart;
 use types::{Charset, DataType};
 
 use super::from::Joins;
@@ -34,6 +33,7 @@ pub const OUTPUT_SLOT: u16 = u16::MAX - 3;
 pub const WINDOW_ROW_SLOT: u16 = u16::MAX - 5;
 /// Slots from here on are none of a table.
 pub const FIRST_SPECIAL_SLOT: u16 = u16::MAX - 16;
+pub use super::sort_key::SortKey;
 pub(crate) use sql_expr::INSERTED_SLOT as INSERTED;
 
 /// A statement with its names resolved.
@@ -377,17 +377,6 @@ impl SubAggregates {
     pub fn place(self, slot: u16, ordinal: u16) -> usize {
         usize::from(ordinal) + if slot == self.slot { 0 } else { self.own }
     }
-}
-
-/// A member of ORDER BY.
-#[derive(Debug, Clone)]
-pub struct SortKey {
-    /// The value.
-    pub expr: Expr,
-    /// DESC.
-    pub desc: bool,
-    /// How the value becomes bytes that sort.
-    pub part: KeyPart,
 }
 
 /// LIMIT.

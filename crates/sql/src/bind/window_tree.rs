@@ -2,7 +2,7 @@
 
 use types::temporal::IntervalUnit;
 
-use super::tree::SortKey;
+use super::sort_key::SortKey;
 use sql_expr::window::WindowFn;
 use sql_expr::{Comparer, Expr};
 

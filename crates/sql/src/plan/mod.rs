@@ -4,6 +4,7 @@
 
 mod access_words;
 pub(crate) mod explain;
+mod in_block;
 mod json_form;
 mod lines;
 pub(crate) mod params;

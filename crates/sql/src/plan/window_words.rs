@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::access_words::sort_text;
+use super::in_block::{InBlock, quoted};
 use super::tree::Block;
 use super::windows::Stage;
-use super::words::{InBlock, quoted};
 use crate::bind::tree::SortKey;
 use crate::bind::window_tree::{FrameEnd, Window};
 use sql_expr::window::{WindowFn, WindowKind};
