@@ -16,12 +16,12 @@ use std::ops::Range;
 use types::SqlError;
 use types::error::codes;
 
+use super::met_window::MetWindow;
 use super::scope::{FromTable, column_expr};
 use super::select::Item;
 use super::source::TableSource;
 pub(crate) use super::spelling::same_name;
 use super::view_names::ViewNames;
-use super::window_found::Found;
 use super::zero_dates::count_as_null;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{Clause, Resolved, column_text};
@@ -67,7 +67,7 @@ pub(crate) struct Names<'s> {
     /// Under which slot subqueries read this block's aggregates, once there is a subquery.
     pub aggregate_slot: Cell<Option<u16>>,
     /// The window functions met so far; `None` where there can be none.
-    pub windows: Option<RefCell<Vec<Found>>>,
+    pub windows: Option<RefCell<Vec<MetWindow>>>,
     /// Aggregates of this block that stand in its subqueries: they come behind the block's own, from the place that each says.
     pub from_below: RefCell<Vec<AggSpec>>,
 }

@@ -16,11 +16,11 @@ use super::aggregates_around::{aggregate_column, read_aggregates_at};
 use super::frozen::FullName;
 use super::guard::Seen;
 use super::hinted::TableHints;
+use super::met_window::MetWindow;
 use super::names::{Denoted, Listed, Lowest, Names, resolved_expr, same_name};
 use super::select::Item;
 use super::source::TableSource;
 use super::tree::{BoundSub, DefaultPlan, INSERTED};
-use super::window_found::Found;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{
     AggregatePlace, Binder, BoundSubquery, Clause, Resolved, ResolvedColumn, Scope, SubqueryKind,
@@ -457,7 +457,7 @@ impl Scope for BlockScope<'_> {
             self.planner.note_window(spec);
         }
         let mut list = list.borrow_mut();
-        let found = Found::new(function, over);
+        let found = MetWindow::new(function, over);
         if let Some(same) = list.iter().position(|f| f.is(&found)) {
             return Ok(same as u32);
         }

@@ -118,7 +118,7 @@ impl Filed {
     }
 
     /// Adds the rows of a store, which is empty afterwards.
-    async fn take(
+    async fn add_all(
         &mut self,
         rows: &mut RowStore,
         block: usize,
@@ -323,7 +323,7 @@ impl<'p> Source<'p> {
             Some(f) => f,
             None => Filed::new(self.stage.width, env)?,
         };
-        filed.take(&mut self.kept, block, env).await?;
+        filed.add_all(&mut self.kept, block, env).await?;
         self.filed = Some(filed);
         self.room.again();
         Ok(())

@@ -4,7 +4,7 @@ use sql_expr::window::{BoundOver, WindowFn};
 use sql_expr::{Expr, Node};
 
 /// A function, and what stands behind its OVER.
-pub(crate) struct Found {
+pub(crate) struct MetWindow {
     /// The function.
     pub function: WindowFn,
     /// The window.
@@ -13,9 +13,9 @@ pub(crate) struct Found {
     text: Option<String>,
 }
 
-impl Found {
+impl MetWindow {
     /// A function over a window.
-    pub fn new(function: WindowFn, over: BoundOver) -> Found {
+    pub fn new(function: WindowFn, over: BoundOver) -> MetWindow {
         let changes = |e: &&Expr| {
             e.any(&|x| match &x.node {
                 Node::Call(c) => c.def.volatile() || c.def.special(),
@@ -24,7 +24,7 @@ impl Found {
             })
         };
         let steady = !function.inputs().iter().any(changes);
-        Found {
+        MetWindow {
             text: steady.then(|| format!("{function:?} {over:?}")),
             function,
             over,
@@ -32,7 +32,7 @@ impl Found {
     }
 
     /// Whether another is the same.
-    pub fn is(&self, other: &Found) -> bool {
+    pub fn is(&self, other: &MetWindow) -> bool {
         self.text.is_some() && self.text == other.text
     }
 }
