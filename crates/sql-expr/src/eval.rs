@@ -19,7 +19,9 @@ use super::func::Args;
 use super::infer::{Arith, Domain};
 use super::limited;
 use super::node::RegexpUse;
-use super::node::{AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node, Quantified};
+use super::node::{
+    AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node, Quantified, WINDOW_SLOT,
+};
 use super::quantified::{self, Pair};
 use super::sysvar;
 use super::ty::{ExprType, Shape};
@@ -116,6 +118,7 @@ impl Expr {
         match &self.node {
             Node::Inserted(c) => Ok(column(INSERTED_SLOT, c, cx, row)),
             Node::Aggregate(i) => Ok(row.column(AGGREGATE_SLOT, *i as u16).into()),
+            Node::Window(i) => Ok(row.column(WINDOW_SLOT, *i as u16).into()),
             Node::UserVar(name) => user_var(name, cx),
             Node::AssignVar(name, e) => {
                 let v = e.eval(cx, row)?;

@@ -50,6 +50,7 @@ mod unify;
 mod val;
 pub mod vars;
 mod walk;
+pub mod window;
 
 #[cfg(test)]
 mod tests;
@@ -66,7 +67,7 @@ pub use func::padded;
 pub use keys::{as_column_value, index_comparable, sort_order, write_group_key};
 pub use node::{
     AGGREGATE_SLOT, BitOp, Call, Case, CastTo, CmpOp, Column, Expr, INSERTED_SLOT, InList,
-    LikeNode, Members, Node, Quantified, RegexpNode, RegexpUse,
+    LikeNode, Members, Node, Quantified, RegexpNode, RegexpUse, WINDOW_SLOT,
 };
 pub use print::{Surroundings, text, text_in};
 pub use ty::{Coercibility, ExprType, IntKind, NOT_FIXED, Shape, StrKind};

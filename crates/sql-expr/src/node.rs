@@ -25,6 +25,9 @@ pub const AGGREGATE_SLOT: u16 = u16::MAX;
 /// The slot through which a [`Node::Inserted`] (`VALUES(c)`) asks for the row that was to be inserted.
 pub const INSERTED_SLOT: u16 = u16::MAX - 1;
 
+/// The slot through which a [`Node::Window`] asks the row for its value.
+pub const WINDOW_SLOT: u16 = u16::MAX - 4;
+
 /// A bound expression and its type.
 #[derive(Debug, Clone)]
 pub struct Expr {
@@ -217,6 +220,8 @@ pub enum Node {
     Call(Call),
     /// The value of an aggregate, by its place in the list the binder collected.
     Aggregate(u32),
+    /// The value of a window function, by its place in the list the binder collected.
+    Window(u32),
     /// `(SELECT ..)` as a value, by its place in the list the binder collected.
     Subquery(u32),
     /// `EXISTS (SELECT ..)`

@@ -10,7 +10,11 @@ use super::val::{Val, round_to_i64};
 /// Whether the value is computed: by arithmetic, by a function that does not hand on one of its arguments, by an aggregate.
 pub(super) fn computes(e: &Expr) -> bool {
     match &e.node {
-        Node::Neg(..) | Node::Arith(..) | Node::Aggregate(_) | Node::Known(..) => true,
+        Node::Neg(..)
+        | Node::Arith(..)
+        | Node::Aggregate(_)
+        | Node::Window(_)
+        | Node::Known(..) => true,
         Node::Call(c) => !matches!(c.def.name, "if" | "nullif" | "any_value" | "name_const"),
         _ => false,
     }

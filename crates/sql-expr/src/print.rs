@@ -36,6 +36,11 @@ pub trait Surroundings {
         let _ = write!(out, "aggregate {number}");
     }
 
+    /// A window function, by its number.
+    fn window(&self, number: usize, out: &mut String) {
+        let _ = write!(out, "window function {number}");
+    }
+
     /// A subquery, by its number, with its parentheses.
     fn subquery(&self, number: u32, out: &mut String) {
         let _ = write!(out, "(select #{})", number + 2);
@@ -195,6 +200,7 @@ fn write(e: &Expr, cx: &dyn Surroundings, out: &mut String) {
         Node::Coerce(e) => write(e, cx, out),
         Node::Call(c) => call(c.def, &c.args, cx, out),
         Node::Aggregate(i) => cx.aggregate(*i as usize, out),
+        Node::Window(i) => cx.window(*i as usize, out),
         Node::Subquery(i) => cx.subquery(*i, out),
         Node::Exists(i) => {
             out.push_str("exists");

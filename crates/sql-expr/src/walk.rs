@@ -65,6 +65,7 @@ impl Expr {
             | Node::UserVar(_)
             | Node::SysVar(..)
             | Node::Aggregate(_)
+            | Node::Window(_)
             | Node::Subquery(_)
             | Node::Exists(_) => {}
             Node::AssignVar(_, e)
@@ -123,12 +124,17 @@ impl Expr {
         found
     }
 
+    /// Whether it is a window function or has one.
+    pub fn has_window(&self) -> bool {
+        self.any(&|e| matches!(e.node, Node::Window(_)))
+    }
+
     /// Whether its value depends on the row: it reads a column or an aggregate.
     pub fn reads_row(&self) -> bool {
         self.any(&|e| {
             matches!(
                 e.node,
-                Node::Column(_) | Node::Inserted(_) | Node::Aggregate(_)
+                Node::Column(_) | Node::Inserted(_) | Node::Aggregate(_) | Node::Window(_)
             )
         })
     }
@@ -139,6 +145,7 @@ impl Expr {
             Node::Column(_)
             | Node::Inserted(_)
             | Node::Aggregate(_)
+            | Node::Window(_)
             | Node::Subquery(_)
             | Node::Exists(_)
             | Node::Quantified(_)
@@ -214,6 +221,7 @@ impl Expr {
             | Node::UserVar(_)
             | Node::SysVar(..)
             | Node::Aggregate(_)
+            | Node::Window(_)
             | Node::Subquery(_)
             | Node::Exists(_) => {}
             Node::AssignVar(_, e)

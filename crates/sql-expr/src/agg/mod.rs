@@ -2,10 +2,13 @@
 //! ([`Accumulator`]). The executor decides what a group is; nothing here sees more than one row at a time.
 
 mod concat;
+mod extremes;
 mod seen;
+mod sliding;
 mod spec;
 mod state;
 
+pub use extremes::Extremes;
 pub use spec::AggSpec;
 pub use state::Accumulator;
 pub(crate) use state::Running;

@@ -23,7 +23,7 @@ use sql_parser::ast::AggregateFunc;
 /// What has been seen of a group.
 #[derive(Debug, Clone)]
 pub struct Accumulator {
-    state: Running,
+    pub(super) state: Running,
     /// With DISTINCT: the keys seen.
     seen: Option<Box<Seen>>,
     /// What it holds beside its own size.

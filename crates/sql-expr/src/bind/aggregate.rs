@@ -20,7 +20,7 @@ fn invalid_use() -> SqlError {
 impl Binder<'_> {
     pub(super) fn aggregate(&mut self, a: &ast::Aggregate) -> Result<Expr, SqlError> {
         if a.over.is_some() {
-            return self.scope.window(WindowUse::Aggregate(a), self.clause);
+            return self.window(WindowUse::Aggregate(a));
         }
         let list = self.aggregates.take();
         if list.is_none() && !self.scope.has_around() {
@@ -73,7 +73,7 @@ impl Binder<'_> {
             .ok_or_else(|| SqlError::unknown_column(&n.to_string(), "order clause"))
     }
 
-    fn spec(&mut self, a: &ast::Aggregate) -> Result<AggSpec, SqlError> {
+    pub(super) fn spec(&mut self, a: &ast::Aggregate) -> Result<AggSpec, SqlError> {
         let args = self.bind_all(&a.args)?;
         if args.iter().any(|e| matches!(e.ty.shape, Shape::Row(_))) {
             return Err(super::wrong_columns(1));

@@ -12,6 +12,7 @@ mod literal;
 mod operators;
 mod special;
 mod subquery;
+mod window;
 
 use types::error::codes;
 use types::{CollationId, SqlError};
@@ -23,9 +24,11 @@ use super::node::{Column, Expr, Node};
 use super::sysvar;
 use super::ty::{Coercibility, ExprType, Shape};
 use crate::vars::{ReadScope, SessionVars};
+use crate::window::{BoundOver, WindowFn};
 use sql_parser::ast;
 
 pub(super) use fold::fold;
+pub use window::{UNNAMED, misplaced_alias};
 
 /// Where in a statement an expression stands, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +47,12 @@ pub enum Clause {
     HavingAggregate,
     /// ORDER BY.
     OrderBy,
+    /// PARTITION BY of a window.
+    WindowPartition,
+    /// ORDER BY of a window.
+    WindowOrder,
+    /// The ends of a window's frame.
+    WindowFrame,
     /// LIMIT and other places without columns.
     Elsewhere,
 }
@@ -58,6 +67,9 @@ impl Clause {
             Clause::GroupBy => "group statement",
             Clause::Having | Clause::HavingAggregate => "having clause",
             Clause::OrderBy => "order clause",
+            Clause::WindowPartition => "window partition by",
+            Clause::WindowOrder => "window order by",
+            Clause::WindowFrame => "window frame bound",
         }
     }
 }
@@ -180,13 +192,18 @@ pub trait Scope {
         Err(SqlError::unknown_column(&column_text(name), clause.text()))
     }
 
-    /// A window function, or an aggregate with OVER: the expression that will hold its value.
+    /// Whether window functions may stand here: in the select list and in ORDER BY of a SELECT.
+    fn has_windows(&self) -> bool {
+        false
+    }
+
+    /// A window function and its window, where [`has_windows`](Self::has_windows) says so: the number by which its value is asked for.
     ///
     /// # Errors
-    /// 3593 where there can be none; 1235 by default.
-    fn window(&mut self, call: WindowUse<'_>, clause: Clause) -> Result<Expr, SqlError> {
-        let _ = (call, clause);
-        Err(SqlError::not_supported("window functions"))
+    /// Whatever the planner says of it.
+    fn window(&mut self, function: WindowFn, over: BoundOver) -> Result<u32, SqlError> {
+        let _ = (function, over);
+        Err(SqlError::internal("no place for window functions"))
     }
 }
 
@@ -239,6 +256,10 @@ pub struct Binder<'b> {
     clause: Clause,
     aggregates: Option<&'b mut Vec<AggSpec>>,
     inside_aggregate: bool,
+    /// The arguments of a window function are being bound.
+    inside_window: bool,
+    /// The window whose specification is being bound, as messages call it.
+    window_of: Option<Box<str>>,
     /// The types of the columns of the row subqueries bound so far, by the subquery's place in the list.
     rows: Vec<(u32, Vec<ExprType>)>,
 }
@@ -257,6 +278,8 @@ impl<'b> Binder<'b> {
             clause,
             aggregates: None,
             inside_aggregate: false,
+            inside_window: false,
+            window_of: None,
             rows: Vec::new(),
         }
     }
@@ -306,7 +329,7 @@ impl<'b> Binder<'b> {
             | A::Temporal(..) => self.literal(e)?,
             A::Param(n) => self.param(*n),
             A::Column(c) => match self.scope.column(c, self.clause)? {
-                Resolved::Expr(e) => e,
+                Resolved::Expr(e) => self.unless_window(e, c)?,
                 Resolved::Column(c) => Self::column(c, Node::Column),
             },
             A::Values(c) => Self::column(self.scope.inserted(c, self.clause)?, Node::Inserted),
@@ -371,7 +394,7 @@ impl<'b> Binder<'b> {
             }
             A::Call(c) => self.call(c)?,
             A::Aggregate(a) => self.aggregate(a)?,
-            A::Window(w) => self.scope.window(WindowUse::Function(w), self.clause)?,
+            A::Window(w) => self.window(WindowUse::Function(w))?,
             _ => self.special(e)?,
         };
         Ok(fold(bound, self.cx))

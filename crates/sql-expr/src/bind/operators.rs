@@ -147,7 +147,7 @@ impl Binder<'_> {
         Ok(self.arithmetic(arith, pair))
     }
 
-    fn arithmetic(&self, op: Arith, pair: [Expr; 2]) -> Expr {
+    pub(super) fn arithmetic(&self, op: Arith, pair: [Expr; 2]) -> Expr {
         let [x, y] = &pair;
         let ty = infer::arith(
             op,

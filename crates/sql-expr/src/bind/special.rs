@@ -304,14 +304,24 @@ impl Binder<'_> {
 
     fn date_arith(&mut self, d: &ast::DateArith) -> Result<Expr, SqlError> {
         let date = self.bind(&d.date)?;
-        let mut amount = self.bind(&d.amount)?;
-        if !d.unit.is_compound() {
+        let amount = self.bind(&d.amount)?;
+        Ok(self.moved_date(date, amount, d.unit, d.subtract))
+    }
+
+    /// A date or time and an interval.
+    pub(super) fn moved_date(
+        &self,
+        date: Expr,
+        mut amount: Expr,
+        unit: IntervalUnit,
+        subtract: bool,
+    ) -> Expr {
+        if !unit.is_compound() {
             amount.make_number();
         }
         if matches!(amount.node, Node::Param(..)) {
             adopt(&mut amount, &ExprType::decimal(20, 6, true));
         }
-        let unit = d.unit;
         let fraction = if unit.has_micros() {
             6
         } else if unit == IntervalUnit::Second {
@@ -344,10 +354,10 @@ impl Binder<'_> {
             ty.collation = c.collation;
             ty.coercibility = c.coercibility;
         }
-        Ok(Expr {
-            node: Node::DateArith(Box::new([date, amount]), unit, d.subtract),
+        Expr {
+            node: Node::DateArith(Box::new([date, amount]), unit, subtract),
             ty,
-        })
+        }
     }
 
     fn char_fn(&mut self, c: &ast::CharFn) -> Result<Expr, SqlError> {

@@ -125,6 +125,25 @@ pub enum Over {
     Spec(WindowSpec),
 }
 
+impl WindowFunc {
+    /// Its name in canonical text.
+    pub fn name(self) -> &'static str {
+        match self {
+            WindowFunc::RowNumber => "row_number",
+            WindowFunc::Rank => "rank",
+            WindowFunc::DenseRank => "dense_rank",
+            WindowFunc::PercentRank => "percent_rank",
+            WindowFunc::CumeDist => "cume_dist",
+            WindowFunc::Ntile => "ntile",
+            WindowFunc::Lag => "lag",
+            WindowFunc::Lead => "lead",
+            WindowFunc::FirstValue => "first_value",
+            WindowFunc::LastValue => "last_value",
+            WindowFunc::NthValue => "nth_value",
+        }
+    }
+}
+
 impl AggregateFunc {
     /// Its name in canonical text.
     pub fn name(self) -> &'static str {

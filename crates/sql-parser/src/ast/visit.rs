@@ -1,6 +1,6 @@
 //! The parts of an expression, for those who look through one or change it in place.
 
-use super::{ColumnRef, Expr, JsonOn};
+use super::{ColumnRef, Expr, JsonOn, Over};
 
 impl Expr {
     /// Calls `f` with every direct part. Queries inside are not entered.
@@ -80,8 +80,16 @@ impl Expr {
             Expr::Aggregate(a) => {
                 a.args.iter_mut().for_each(&mut *f);
                 a.order_by.iter_mut().for_each(|o| f(&mut o.expr));
+                if let Some(Over::Spec(w)) = &mut a.over {
+                    w.each_expr_mut(f);
+                }
             }
-            Expr::Window(w) => w.args.iter_mut().for_each(f),
+            Expr::Window(w) => {
+                w.args.iter_mut().for_each(&mut *f);
+                if let Over::Spec(w) = &mut w.over {
+                    w.each_expr_mut(f);
+                }
+            }
         }
     }
 

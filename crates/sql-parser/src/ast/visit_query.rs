@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Expr, JoinCondition, Query, QueryBody, Select, SelectItem, TableFactor, TableRef, WindowSpec,
+    Expr, FrameBound, JoinCondition, Query, QueryBody, Select, SelectItem, TableFactor, TableRef,
+    WindowSpec,
 };
 
 /// What is met on a walk through a query, inner parts before what they are in.
@@ -37,6 +38,21 @@ impl Query {
     }
 }
 
+impl WindowSpec {
+    /// Calls `f` with every expression that stands in it.
+    pub fn each_expr_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
+        self.partition_by.iter_mut().for_each(&mut *f);
+        self.order_by.iter_mut().for_each(|o| f(&mut o.expr));
+        if let Some(frame) = &mut self.frame {
+            for bound in [Some(&mut frame.start), frame.end.as_mut()] {
+                if let Some(FrameBound::Preceding(e, _) | FrameBound::Following(e, _)) = bound {
+                    f(e);
+                }
+            }
+        }
+    }
+}
+
 fn body(b: &mut QueryBody, f: &mut dyn FnMut(Part<'_>)) {
     match b {
         QueryBody::Select(s) => select(s, f),
@@ -61,13 +77,10 @@ fn select(s: &mut Select, f: &mut dyn FnMut(Part<'_>)) {
     s.selection.iter_mut().for_each(|e| expr(e, f));
     s.group_by.iter_mut().for_each(|e| expr(e, f));
     s.having.iter_mut().for_each(|e| expr(e, f));
-    s.windows.iter_mut().for_each(|(_, w)| window(w, f));
+    for (_, w) in &mut s.windows {
+        w.each_expr_mut(&mut |e| expr(e, f));
+    }
     f(Part::Select(s));
-}
-
-fn window(w: &mut WindowSpec, f: &mut dyn FnMut(Part<'_>)) {
-    w.partition_by.iter_mut().for_each(|e| expr(e, f));
-    w.order_by.iter_mut().for_each(|o| expr(&mut o.expr, f));
 }
 
 fn table_ref(t: &mut TableRef, f: &mut dyn FnMut(Part<'_>)) {

@@ -275,19 +275,8 @@ impl Printer<'_, '_, '_> {
     }
 
     fn window_call(&mut self, call: &WindowCall) -> fmt::Result {
-        self.text(match call.func {
-            WindowFunc::RowNumber => "row_number(",
-            WindowFunc::Rank => "rank(",
-            WindowFunc::DenseRank => "dense_rank(",
-            WindowFunc::PercentRank => "percent_rank(",
-            WindowFunc::CumeDist => "cume_dist(",
-            WindowFunc::Ntile => "ntile(",
-            WindowFunc::Lag => "lag(",
-            WindowFunc::Lead => "lead(",
-            WindowFunc::FirstValue => "first_value(",
-            WindowFunc::LastValue => "last_value(",
-            WindowFunc::NthValue => "nth_value(",
-        })?;
+        self.text(call.func.name())?;
+        self.text("(")?;
         self.exprs(&call.args)?;
         self.text(")")?;
         if call.from_last {
@@ -311,33 +300,35 @@ impl Printer<'_, '_, '_> {
         self.text("(")?;
         if let Some(base) = &spec.base {
             self.name(base)?;
+            self.text(" ")?;
         }
         if !spec.partition_by.is_empty() {
-            self.text(" PARTITION BY ")?;
+            self.text("PARTITION BY ")?;
             self.exprs(&spec.partition_by)?;
+            self.text(" ")?;
         }
-        self.order_by(&spec.order_by)?;
+        if !spec.order_by.is_empty() {
+            self.text("ORDER BY ")?;
+            self.order_items(&spec.order_by)?;
+            self.text(" ")?;
+        }
         if let Some(frame) = &spec.frame {
             self.frame(frame)?;
         }
-        self.text(")")
+        self.text(") ")
     }
 
     fn frame(&mut self, frame: &Frame) -> fmt::Result {
         self.text(match frame.unit {
-            FrameUnit::Rows => " ROWS ",
-            FrameUnit::Range => " RANGE ",
-            FrameUnit::Groups => " GROUPS ",
+            FrameUnit::Rows => "ROWS ",
+            FrameUnit::Range => "RANGE ",
+            FrameUnit::Groups => "GROUPS ",
         })?;
-        match &frame.end {
-            None => self.frame_bound(&frame.start)?,
-            Some(end) => {
-                self.text("BETWEEN ")?;
-                self.frame_bound(&frame.start)?;
-                self.text(" AND ")?;
-                self.frame_bound(end)?;
-            }
-        }
+        // As MySQL writes it, with both ends.
+        self.text("BETWEEN ")?;
+        self.frame_bound(&frame.start)?;
+        self.text(" AND ")?;
+        self.frame_bound(frame.end.as_ref().unwrap_or(&FrameBound::CurrentRow))?;
         self.text(match frame.exclude {
             None => "",
             Some(FrameExclude::CurrentRow) => " EXCLUDE CURRENT ROW",
@@ -360,7 +351,7 @@ impl Printer<'_, '_, '_> {
         }
         self.expr(amount)?;
         if let Some(step) = step {
-            write!(self.out, " {}", unit(*step))?;
+            write!(self.out, " {} ", step.name())?;
         }
         self.text(word)
     }

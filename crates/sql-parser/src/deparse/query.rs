@@ -191,6 +191,11 @@ impl Printer<'_, '_, '_> {
             return Ok(());
         }
         self.text(" order by ")?;
+        self.order_items(items)
+    }
+
+    /// The members of ORDER BY.
+    pub(super) fn order_items(&mut self, items: &[OrderItem]) -> fmt::Result {
         self.list(items, ",", |p, item| {
             p.expr(&item.expr)?;
             p.text(if item.desc { " desc" } else { "" })

@@ -102,7 +102,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "sum(a) over (partition by b order by c)",
-        "sum(`a`) OVER ( PARTITION BY `b` order by `c`)",
+        "sum(`a`) OVER (PARTITION BY `b` ORDER BY `c` ) ",
     ),
     ("'a' 'b'", "'ab'"),
     ("_latin1'x' 'y'", "_latin1'xy'"),

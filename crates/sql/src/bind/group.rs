@@ -15,6 +15,7 @@ use super::row_rules::columns_read;
 use super::select::Item;
 use super::source::TableSource;
 use super::tree::{BoundSub, SortKey};
+use super::window_tree::Windows;
 use sql_expr::{CmpOp, Expr, Node};
 
 /// Bound expressions, of which it is asked whether another one is the same as any: each is written down once, as thousands of them
@@ -44,7 +45,7 @@ impl Known {
 }
 
 /// The same text for the same expressions.
-fn written(e: &Expr) -> String {
+pub(crate) fn written(e: &Expr) -> String {
     match &e.node {
         Node::Column(c) => format!("{}.{}", c.slot, c.ordinal),
         x => format!("{x:?}"),
@@ -130,6 +131,7 @@ fn loose(
     known: &Determined,
     names: &Names<'_>,
     subqueries: &[BoundSub],
+    windows: Option<&Windows>,
 ) -> Option<String> {
     let own = |slot: u16| names.tables.iter().any(|t| t.slot == slot);
     let free = |slot: u16, ordinal: u16| own(slot) && !known.contains(&(slot, ordinal));
@@ -138,6 +140,11 @@ fn loose(
     }
     match &e.node {
         Node::Aggregate(_) => None,
+        Node::Window(i) => {
+            let f = windows?.functions.get(*i as usize)?;
+            let mut inputs = f.function.inputs().into_iter();
+            inputs.find_map(|x| loose(x, keys, known, names, subqueries, windows))
+        }
         Node::Column(c) if free(c.slot, c.ordinal) => Some(c.name.to_string()),
         Node::Call(c) if c.def.name.eq_ignore_ascii_case("any_value") => None,
         _ => {
@@ -151,12 +158,24 @@ fn loose(
                     });
             e.each_child(&mut |x| {
                 if found.is_none() {
-                    found = loose(x, keys, known, names, subqueries);
+                    found = loose(x, keys, known, names, subqueries, windows);
                 }
             });
             found
         }
     }
+}
+
+/// What is computed of a group.
+pub(crate) struct Late<'a> {
+    /// The select list.
+    pub items: &'a [Item<'a>],
+    /// HAVING.
+    pub having: Option<&'a Expr>,
+    /// ORDER BY.
+    pub order: &'a [SortKey],
+    /// Window functions.
+    pub windows: Option<&'a Windows>,
 }
 
 /// Checks a grouped query.
@@ -167,24 +186,38 @@ pub(crate) fn check(
     names: &Names<'_>,
     conds: &[Cond],
     keys: &[Expr],
-    items: &[Item<'_>],
-    having: Option<&Expr>,
-    order: &[SortKey],
+    late: &Late<'_>,
     subqueries: &[BoundSub],
 ) -> Result<(), SqlError> {
     let known = determined(names, conds, keys);
     let grouped = Known::of(keys);
-    let lists = [
+    let windows = late.windows;
+    let mut lists = vec![
         (
-            "SELECT list",
-            items.iter().map(|i| &i.expr).collect::<Vec<_>>(),
+            "SELECT list".to_owned(),
+            late.items.iter().map(|i| &i.expr).collect::<Vec<_>>(),
         ),
-        ("HAVING clause", having.into_iter().collect()),
-        ("ORDER BY clause", order.iter().map(|k| &k.expr).collect()),
+        (
+            "HAVING clause".to_owned(),
+            late.having.into_iter().collect(),
+        ),
+        (
+            "ORDER BY clause".to_owned(),
+            late.order.iter().map(|k| &k.expr).collect(),
+        ),
     ];
+    for w in windows.iter().flat_map(|w| &w.windows) {
+        let place = format!(
+            "PARTITION BY or ORDER BY clause of window '{}'",
+            w.shown_name()
+        );
+        for keys in [&w.partition, &w.order] {
+            lists.push((place.clone(), keys.iter().map(|k| &k.expr).collect()));
+        }
+    }
     for (place, exprs) in lists {
         for (i, e) in exprs.into_iter().enumerate() {
-            let Some(name) = loose(e, &grouped, &known, names, subqueries) else {
+            let Some(name) = loose(e, &grouped, &known, names, subqueries, windows) else {
                 continue;
             };
             let n = i + 1;
@@ -208,27 +241,40 @@ pub(crate) fn check(
     Ok(())
 }
 
+/// The first column that an expression reads, window functions included, and that is not among those.
+fn not_kept(e: &Expr, kept: &Known, windows: Option<&Windows>) -> Option<String> {
+    if kept.has(e) {
+        return None;
+    }
+    let mut found = None;
+    match &e.node {
+        Node::Column(c) => return Some(c.name.to_string()),
+        Node::Window(i) => {
+            let f = windows.and_then(|w| w.functions.get(*i as usize));
+            let mut inputs = f.into_iter().flat_map(|f| f.function.inputs());
+            found = inputs.find_map(|x| not_kept(x, kept, windows));
+        }
+        _ => e.each_child(&mut |x| {
+            if found.is_none() {
+                found = not_kept(x, kept, windows);
+            }
+        }),
+    }
+    found
+}
+
 /// Checks that DISTINCT keeps what ORDER BY reads.
 ///
 /// # Errors
 /// 3065.
-pub(crate) fn check_distinct(items: &[Item<'_>], order: &[SortKey]) -> Result<(), SqlError> {
+pub(crate) fn check_distinct(
+    items: &[Item<'_>],
+    order: &[SortKey],
+    windows: Option<&Windows>,
+) -> Result<(), SqlError> {
     let kept = Known::of(items.iter().map(|i| &i.expr));
     for (i, k) in order.iter().enumerate() {
-        if kept.has(&k.expr) {
-            continue;
-        }
-        let mut loose = None;
-        k.expr.walk(&mut |x| {
-            if let Node::Column(c) = &x.node
-                && loose.is_none()
-                && !kept.has(x)
-            {
-                loose = Some(c.name.clone());
-            }
-            true
-        });
-        if let Some(name) = loose {
+        if let Some(name) = not_kept(&k.expr, &kept, windows) {
             return Err(SqlError::new(
                 codes::ER_FIELD_IN_ORDER_NOT_SELECT,
                 format!(

@@ -4,6 +4,7 @@
 //! Nothing here chooses how a statement is carried out, reads a row, takes a lock or waits. Rewrites that keep the meaning and choices
 //! are `optimize`'s.
 
+mod aggregates_around;
 mod delete;
 pub(crate) mod expanded;
 pub(crate) mod from;
@@ -16,6 +17,7 @@ mod insert;
 mod insert_view;
 pub(crate) mod locked;
 mod meanings;
+mod met_window;
 mod meta;
 mod named;
 pub(crate) mod names;
@@ -23,7 +25,7 @@ mod nests;
 mod over;
 pub(crate) mod params;
 pub(crate) mod places;
-mod query;
+pub(crate) mod query;
 pub(crate) mod reads;
 mod related;
 pub(crate) mod relations;
@@ -31,6 +33,7 @@ pub(crate) mod row_rules;
 pub(crate) mod scope;
 mod seen;
 mod select;
+mod sort_key;
 pub(crate) mod source;
 mod spelling;
 pub(crate) mod tree;
@@ -39,6 +42,8 @@ pub(crate) mod view_columns;
 pub(crate) mod view_def;
 pub(crate) mod view_names;
 mod views;
+pub(crate) mod window_tree;
+pub(crate) mod windows;
 mod zero_dates;
 
 use std::cell::{Cell, OnceCell, RefCell};

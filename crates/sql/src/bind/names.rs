@@ -16,6 +16,7 @@ use std::ops::Range;
 use types::SqlError;
 use types::error::codes;
 
+use super::met_window::MetWindow;
 use super::scope::{FromTable, column_expr};
 use super::select::Item;
 use super::source::TableSource;
@@ -65,6 +66,8 @@ pub(crate) struct Names<'s> {
     pub lowest: Cell<Lowest>,
     /// Under which slot subqueries read this block's aggregates, once there is a subquery.
     pub aggregate_slot: Cell<Option<u16>>,
+    /// The window functions met so far; `None` where there can be none.
+    pub windows: Option<RefCell<Vec<MetWindow>>>,
     /// Aggregates of this block that stand in its subqueries: they come behind the block's own, from the place that each says.
     pub from_below: RefCell<Vec<AggSpec>>,
 }

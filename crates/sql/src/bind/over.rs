@@ -43,6 +43,7 @@ impl StatementBinder<'_> {
             )
         };
         let late = block.group.is_none()
+            && block.windows.is_none()
             && !block.order.is_empty()
             && !block.distinct
             && !block.calc_found_rows

@@ -100,6 +100,9 @@ fn block_exprs(b: &BoundBlock, f: &mut dyn FnMut(&Expr)) {
             a.order_by.iter().for_each(|(e, _)| f(e));
         }
     }
+    if let Some(w) = &b.windows {
+        w.exprs().into_iter().for_each(&mut *f);
+    }
     b.having.iter().chain(&b.output).for_each(&mut *f);
     b.order.iter().for_each(|k| f(&k.expr));
 }

@@ -12,9 +12,11 @@ use types::error::codes;
 use types::{CollationId, DataType, SqlError, Value};
 
 use super::StatementBinder;
+use super::aggregates_around::{aggregate_column, read_aggregates_at};
 use super::frozen::FullName;
 use super::guard::Seen;
 use super::hinted::TableHints;
+use super::met_window::MetWindow;
 use super::names::{Denoted, Listed, Lowest, Names, resolved_expr, same_name};
 use super::select::Item;
 use super::source::TableSource;
@@ -22,9 +24,10 @@ use super::tree::{BoundSub, DefaultPlan, INSERTED};
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{
     AggregatePlace, Binder, BoundSubquery, Clause, Resolved, ResolvedColumn, Scope, SubqueryKind,
-    column_text,
+    column_text, misplaced_alias,
 };
 use sql_expr::column_name::{ColumnName, TableNames};
+use sql_expr::window::{BoundOver, WindowFn};
 use sql_expr::{Column, Expr, ExprType, Node, Val};
 use sql_parser::ast;
 
@@ -301,6 +304,9 @@ pub(crate) struct BlockScope<'a> {
 impl<'a> BlockScope<'a> {
     /// A select item of a surrounding block as a value of this one.
     fn item_around(&mut self, names: &'a Names<'a>, item: &'a Item<'a>) -> Result<Expr, SqlError> {
+        if item.expr.has_window() {
+            return Err(misplaced_alias(&item.name));
+        }
         let grouped = item.expr.any(&|x| matches!(x.node, Node::Aggregate(_)));
         if grouped && names.clause.get() == Some(Clause::FieldList) {
             return Err(SqlError::new(
@@ -371,28 +377,6 @@ impl<'a> BlockScope<'a> {
     }
 }
 
-/// An aggregate of a surrounding block.
-fn aggregate_column(slot: u16, ordinal: u16, ty: ExprType) -> Expr {
-    Expr {
-        node: Node::Column(Column {
-            slot,
-            ordinal,
-            utc: false,
-            name: "".into(),
-        }),
-        ty,
-    }
-}
-
-/// Makes an expression read the aggregates of its block from outside it.
-fn read_aggregates_at(e: &mut Expr, slot: u16) {
-    if let Node::Aggregate(at) = e.node {
-        *e = aggregate_column(slot, at as u16, e.ty);
-        return;
-    }
-    e.each_child_mut(&mut |x| read_aggregates_at(x, slot));
-}
-
 impl Scope for BlockScope<'_> {
     fn column(&mut self, name: &ast::ColumnRef, clause: Clause) -> Result<Resolved, SqlError> {
         if let Some(i) = self.inserted_alias(name)
@@ -458,6 +442,27 @@ impl Scope for BlockScope<'_> {
 
     fn in_aggregate(&mut self, inside: bool) -> bool {
         self.names.in_aggregate.replace(inside)
+    }
+
+    fn has_windows(&self) -> bool {
+        self.names.windows.is_some()
+    }
+
+    fn window(&mut self, function: WindowFn, over: BoundOver) -> Result<u32, SqlError> {
+        let Some(list) = &self.names.windows else {
+            return Err(SqlError::internal("a window function in no SELECT"));
+        };
+        self.planner.note_window_fn(&function);
+        if let BoundOver::Spec(spec) = &over {
+            self.planner.note_window(spec);
+        }
+        let mut list = list.borrow_mut();
+        let found = MetWindow::new(function, over);
+        if let Some(same) = list.iter().position(|f| f.is(&found)) {
+            return Ok(same as u32);
+        }
+        list.push(found);
+        Ok(list.len() as u32 - 1)
     }
 
     fn has_around(&self) -> bool {

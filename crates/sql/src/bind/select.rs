@@ -1,6 +1,8 @@
 //! One SELECT: its clauses bound in MySQL's order (FROM, select list, WHERE, GROUP BY, HAVING, ORDER BY), grouped expressions
 //! rewritten to read the group's row, and the whole handed to the optimizer.
 
+use std::cell::RefCell;
+
 use types::SqlError;
 use types::error::codes;
 
@@ -18,10 +20,12 @@ use super::source::TableSource;
 use super::tree::{
     Body, BoundBlock, BoundQuery, BoundSub, GroupPlan, LockSpec, SortKey, SubAggregates, Yields,
 };
+use super::window_tree::Windows;
 use crate::sink::ColumnMeta;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{Clause, column_text};
 use sql_expr::vars::SqlMode;
+use sql_expr::window::BoundSpec;
 use sql_expr::{Expr, Node};
 use sql_parser::ast;
 
@@ -54,6 +58,8 @@ struct Bound<'s> {
     derived: Vec<BoundQuery>,
     subqueries: Vec<BoundSub>,
     aggregates: Vec<AggSpec>,
+    /// What WINDOW defines.
+    windows: Vec<BoundSpec>,
     base: u16,
 }
 
@@ -73,6 +79,7 @@ struct Clauses {
     keys: Vec<Expr>,
     having: Option<Expr>,
     order: Vec<SortKey>,
+    windows: Option<Box<Windows>>,
 }
 
 impl StatementBinder<'_> {
@@ -97,6 +104,7 @@ impl StatementBinder<'_> {
             keys,
             having,
             order,
+            windows,
         } = clauses;
         let grouped = b.has_groups(&keys);
         let from_below = SubAggregates {
@@ -136,6 +144,7 @@ impl StatementBinder<'_> {
             straight: s.options.straight_join,
             group,
             having,
+            windows,
             output,
             distinct: s.options.distinct,
             order,
@@ -157,6 +166,8 @@ impl StatementBinder<'_> {
         b: &mut Bound<'s>,
     ) -> Result<Clauses, SqlError> {
         self.bind_items(&s.items, b)?;
+        let (names, aggregates) = (&b.names, &mut b.aggregates);
+        b.windows = self.named_windows(&s.windows, names, &mut b.subqueries, aggregates)?;
         if let Some(w) = &s.selection {
             let mut e = self.bind(w, Clause::Where, &b.names, &mut b.subqueries)?;
             b.names.zero_as_null(&mut e, 0);
@@ -191,22 +202,30 @@ impl StatementBinder<'_> {
             // One row has no order.
             order.clear();
         }
+        let windows = self.windows(&s.windows, std::mem::take(&mut b.windows), &b.names)?;
         if self.ctx.cx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
             let conds = &b.joins.conds;
             let items = &b.names.items;
             if grouped {
                 let having = having.as_ref();
                 let subqueries = &b.subqueries;
-                group::check(&b.names, conds, &keys, items, having, &order, subqueries)?;
+                let late = group::Late {
+                    items,
+                    having,
+                    order: &order,
+                    windows: windows.as_deref(),
+                };
+                group::check(&b.names, conds, &keys, &late, subqueries)?;
             }
             if s.options.distinct {
-                group::check_distinct(items, &order)?;
+                group::check_distinct(items, &order, windows.as_deref())?;
             }
         }
         Ok(Clauses {
             keys,
             having,
             order,
+            windows,
         })
     }
 
@@ -218,12 +237,14 @@ impl StatementBinder<'_> {
         let mut b = Bound {
             names: Names {
                 parent,
+                windows: Some(RefCell::default()),
                 ..Names::default()
             },
             joins: Joins::default(),
             derived: Vec::new(),
             subqueries: Vec::new(),
             aggregates: Vec::new(),
+            windows: Vec::new(),
             base: 0,
         };
         let mut st = FromState {
@@ -317,7 +338,7 @@ impl StatementBinder<'_> {
                 ast::Expr::Column(c) => self.group_column(c, &b.names, &mut b.subqueries, g)?,
                 g => self.bind(g, Clause::GroupBy, &b.names, &mut b.subqueries)?,
             };
-            if e.any(&|x| matches!(x.node, Node::Aggregate(_))) {
+            if e.any(&|x| matches!(x.node, Node::Aggregate(_) | Node::Window(_))) {
                 let name = b
                     .names
                     .items
@@ -462,6 +483,10 @@ pub(crate) fn only_rows_matter(q: &mut BoundQuery) {
     let acts = |e: &Expr| matches!(e.node, Node::AssignVar(..));
     if block.distinct || block.output.iter().any(|e| e.any(&acts) || e.has_special()) {
         return;
+    }
+    if block.windows.take().is_some() {
+        // Nobody asks for their values, nor for the order.
+        block.order.clear();
     }
     block.output = vec![Expr::null()];
     q.types = vec![block.output[0].ty];

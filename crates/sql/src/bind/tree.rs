@@ -9,7 +9,6 @@
 use std::sync::Arc;
 
 use engine::{ObjectDef, Table};
-use types::keyenc::KeyPart;
 use types::{Charset, DataType};
 
 use super::from::Joins;
@@ -18,6 +17,7 @@ use super::params::TypedParam;
 use super::relations::Relations;
 use super::row_rules::RowRules;
 use super::scope::FromTable;
+use super::window_tree::Windows;
 use crate::access::needs::Needs;
 use crate::sink::ColumnMeta;
 use sql_expr::agg::AggSpec;
@@ -29,8 +29,11 @@ use sql_parser::ast::{self, TextFormat};
 pub const GROUP_SLOT: u16 = u16::MAX - 2;
 /// Slot of the result columns of a set operation, in its ORDER BY.
 pub const OUTPUT_SLOT: u16 = u16::MAX - 3;
+/// Slot of the columns that a row on its way to the window functions carries.
+pub const WINDOW_ROW_SLOT: u16 = u16::MAX - 5;
 /// Slots from here on are none of a table.
 pub const FIRST_SPECIAL_SLOT: u16 = u16::MAX - 16;
+pub use super::sort_key::SortKey;
 pub(crate) use sql_expr::INSERTED_SLOT as INSERTED;
 
 /// A statement with its names resolved.
@@ -148,6 +151,8 @@ pub(crate) struct BoundBlock {
     pub group: Option<GroupPlan>,
     /// HAVING.
     pub having: Option<Expr>,
+    /// Window functions.
+    pub windows: Option<Box<Windows>>,
     /// The select list.
     pub output: Vec<Expr>,
     /// DISTINCT.
@@ -376,17 +381,6 @@ impl SubAggregates {
     }
 }
 
-/// A member of ORDER BY.
-#[derive(Debug, Clone)]
-pub struct SortKey {
-    /// The value.
-    pub expr: Expr,
-    /// DESC.
-    pub desc: bool,
-    /// How the value becomes bytes that sort.
-    pub part: KeyPart,
-}
-
 /// LIMIT.
 #[derive(Debug, Clone)]
 pub struct LimitPlan {
@@ -523,6 +517,7 @@ impl BoundBlock {
             straight: false,
             group: None,
             having: None,
+            windows: None,
             output: Vec::new(),
             distinct: false,
             order: Vec::new(),

@@ -285,6 +285,13 @@ impl Session {
         }
         let mut done = r?;
         if let PlanBody::Explain(x) = &plan.body
+            && x.windowed
+        {
+            let code = codes::ER_WINDOW_EXPLAIN_JSON;
+            let text = "To get information about window functions use EXPLAIN FORMAT=JSON";
+            self.warn(Warning::new(Level::Note, code, text.to_owned()));
+        }
+        if let PlanBody::Explain(x) = &plan.body
             && let Some(note) = &x.note
         {
             self.warn(Warning::new(Level::Note, EXPLAINED, note.clone()));

@@ -18,6 +18,7 @@ use super::row::{Candidate, OnlySubs};
 use super::spill::group::GroupSpill;
 use super::spool;
 use super::sub::SubValues;
+use super::window;
 use crate::plan::{Access, Block, GroupPlan};
 use crate::sink::ResultSink;
 use sql_expr::{EvalCtx, RowSource};
@@ -50,7 +51,7 @@ pub(crate) async fn run_block(
     let cx = env.cx;
     let mut bounds = limits(block.limit.as_ref(), cx)?;
     bounds.take = bounds.take.min(enough);
-    let subs = SubValues::new(&block.subqueries, env, outer).await?;
+    let mut subs = SubValues::new(&block.subqueries, env, outer).await?;
     let mut out = Output::new(block, bounds, cx);
     let nothing = bounds.take == 0 && !block.calc_found_rows;
     let possible = !nothing && constants_hold(block, env, outer, &subs).await?;
@@ -61,7 +62,6 @@ pub(crate) async fn run_block(
     };
     let scanned = scannable(block) && possible && kept.is_none() && !env.is_counted();
     if let Some(plan) = &block.group {
-        let mut subs = subs;
         let plain = block.row_subqueries.is_empty() && !block.special;
         let by_scan = scanned && plain && !plan.in_order;
         let empty = Nulls(outer, block.places.base());
@@ -88,7 +88,8 @@ pub(crate) async fn run_block(
                 }
             }
         } else if possible {
-            let mut join = Join::new(block, outer, subs, |t| mode(block, t));
+            let own = std::mem::take(&mut subs);
+            let mut join = Join::new(block, outer, own, |t| mode(block, t));
             if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
                 join.with_kept(step, kept);
             }
@@ -144,7 +145,7 @@ pub(crate) async fn run_block(
         }
         if let Some(spilled) = spilled {
             Box::pin(later_groups(
-                block, spilled, env, outer, subs, &mut out, sink,
+                block, spilled, env, outer, &mut subs, &mut out, sink,
             ))
             .await?;
         }
@@ -156,7 +157,11 @@ pub(crate) async fn run_block(
             feed_scan(block, env, &rest, &mut out, sink).await?;
         }
     } else if possible {
-        join_rows(block, env, outer, subs, &mut kept, &mut out, sink).await?;
+        join_rows(block, env, outer, &mut subs, &mut kept, &mut out, sink).await?;
+    }
+    if let Some(rows) = out.take_windows() {
+        let windows = window::run::run(block, rows, env, outer, &mut subs, &mut out, sink);
+        Box::pin(windows).await?;
     }
     spool::give(block, env, kept.filter(|_| block.spool.is_some()));
     out.finish(env, sink).await?;
@@ -479,13 +484,14 @@ async fn join_rows(
     block: &Block,
     env: &mut Env<'_>,
     outer: &dyn RowSource,
-    subs: SubValues,
+    subs: &mut SubValues,
     kept: &mut Option<Kept>,
     out: &mut Output<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<(), SqlError> {
     let cx = env.cx;
-    let mut join = Join::new(block, outer, subs, |t| mode(block, t));
+    let own = std::mem::take(subs);
+    let mut join = Join::new(block, outer, own, |t| mode(block, t));
     if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
         join.with_kept(step, kept);
     }
@@ -517,6 +523,7 @@ async fn join_rows(
         out.tidy(env).await?;
         flush_now_and_then(rows, env, sink).await?;
     }
+    *subs = std::mem::take(&mut join.subs);
     *kept = join.into_kept();
     Ok(())
 }

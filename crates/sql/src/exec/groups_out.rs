@@ -63,7 +63,7 @@ pub(super) async fn later_groups(
     spilled: GroupSpill,
     env: &mut Env<'_>,
     outer: &dyn RowSource,
-    mut subs: SubValues,
+    subs: &mut SubValues,
     out: &mut Output<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<(), SqlError> {
@@ -75,11 +75,11 @@ pub(super) async fn later_groups(
         return Ok(());
     };
     loop {
-        let rest = OnlySubs { subs: &subs, outer };
+        let rest = OnlySubs { subs, outer };
         let Some(groups) = next_groups(plan, &mut waiting, cx, &rest, env).await? else {
             return Ok(());
         };
-        finish_groups(block, groups, env, outer, &mut subs, out, sink).await?;
+        finish_groups(block, groups, env, outer, subs, out, sink).await?;
         if out.full() {
             return Ok(());
         }

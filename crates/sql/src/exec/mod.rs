@@ -40,6 +40,7 @@ mod sub;
 mod tests;
 mod union;
 mod waiting;
+mod window;
 
 pub(crate) use direct::point_get_now;
 pub(crate) use dml::applied::{Applying, Target};

@@ -10,6 +10,7 @@ use super::sort::{Sorter, write_sort_key};
 use super::spill::Room;
 use super::spill::merge::Merged;
 use super::spill::record::read_values;
+use super::window::gather::Gather;
 use crate::plan::{Block, LimitPlan, SortKey, Yields};
 use crate::sink::ResultSink;
 use sql_expr::{EvalCtx, Expr, NoRow, RowSource, Shape, Val, write_group_key};
@@ -141,6 +142,8 @@ pub(crate) struct Output<'p> {
     /// Rows are the same where their sort keys are.
     same_by_order: bool,
     sorter: Option<Sorter>,
+    /// Where rows go first that have window functions before them.
+    windows: Option<Box<Gather<'p>>>,
     /// The rows come in the order that is asked for, and are to leave in it.
     delivered: bool,
     /// Rows that were put off.
@@ -168,6 +171,10 @@ impl<'p> Output<'p> {
             distinct: (block.distinct && !sorted_out).then(|| Distinct::new(cx)),
             same_by_order: same_by_order(block),
             sorter,
+            windows: {
+                let plan = block.windows.as_ref();
+                plan.and_then(|w| Gather::new(w, cx)).map(Box::new)
+            },
             delivered: !block.delivered.is_empty(),
             late: 0,
             limits,
@@ -180,7 +187,15 @@ impl<'p> Output<'p> {
 
     /// Whether rows go to the sink as they come.
     pub fn streams(&self) -> bool {
-        self.sorter.is_none()
+        self.sorter.is_none() && self.windows.is_none()
+    }
+
+    /// The rows that go to the window functions: those that come from now on are behind these.
+    pub fn take_windows(&mut self) -> Option<Gather<'p>> {
+        let rows = self.windows.take()?;
+        // It has been looked at.
+        self.having = None;
+        Some(*rows)
     }
 
     /// Rows found, sent or not.
@@ -194,7 +209,7 @@ impl<'p> Output<'p> {
 
     /// Whether no further row can matter.
     pub fn full(&self) -> bool {
-        !self.count_all && self.sorter.is_none() && self.passed >= self.limits.needed()
+        !self.count_all && self.streams() && self.passed >= self.limits.needed()
     }
 
     /// Evaluates what [`push`](Self::push) does of what may wait, and changes nothing.
@@ -203,6 +218,9 @@ impl<'p> Output<'p> {
             && h.truth(cx, row)? != Some(true)
         {
             return Ok(());
+        }
+        if let Some(w) = &self.windows {
+            return w.rehearse(cx, row);
         }
         let order = self.order.iter().map(|k| &k.expr);
         let mut waiting = self.exprs.iter().chain(order).filter(|e| e.has_special());
@@ -223,6 +241,9 @@ impl<'p> Output<'p> {
             && h.truth(cx, row)? != Some(true)
         {
             return Ok(());
+        }
+        if let Some(w) = &mut self.windows {
+            return w.add(cx, row);
         }
         match self.plain {
             Some(columns) if self.distinct.is_none() && self.sorter.is_none() => {
@@ -371,6 +392,9 @@ impl<'p> Output<'p> {
     /// Whether there is something to do for [`tidy`](Self::tidy).
     #[inline]
     pub fn is_untidy(&mut self) -> bool {
+        if let Some(w) = &mut self.windows {
+            return w.is_untidy();
+        }
         self.sorter.as_mut().is_some_and(Sorter::is_untidy)
             || self.distinct.as_ref().is_some_and(Distinct::is_due)
     }
@@ -378,6 +402,12 @@ impl<'p> Output<'p> {
     /// Does what a row was not the place for. To be called between rows.
     #[inline]
     pub async fn tidy(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
+        if let Some(w) = &mut self.windows {
+            if w.is_untidy() {
+                w.tidy(env).await?;
+            }
+            return Ok(());
+        }
         if let Some(d) = &mut self.distinct
             && d.is_due()
         {

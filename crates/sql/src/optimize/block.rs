@@ -16,6 +16,7 @@ use super::joins;
 use super::lateral;
 use super::needless;
 use super::spool;
+use super::windows;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
@@ -60,6 +61,7 @@ impl Optimizer<'_> {
             straight,
             mut group,
             mut having,
+            windows,
             mut output,
             mut distinct,
             mut order,
@@ -69,6 +71,8 @@ impl Optimizer<'_> {
             yields,
             rewritten: _,
         } = b;
+        // Rows leave the joins in the order in which the block yields them.
+        let in_turn = group.is_none() && windows.is_none();
         let mut derived = self.queries(derived)?;
         let derived_rows: Vec<f64> = derived.iter().map(super::rows_of).collect();
         let makes: Vec<f64> = derived.iter().map(lateral::cost_of).collect();
@@ -85,12 +89,12 @@ impl Optimizer<'_> {
             places: &places,
             reads: &reads,
             straight,
-            order: if group.is_some() { &[] } else { &order },
+            order: if in_turn { &order } else { &[] },
             has_limit: limit.is_some(),
             first_rows,
             changes,
             switches: self.switches(),
-            distinct: (distinct && having.is_none()).then_some(&output[..]),
+            distinct: (distinct && having.is_none() && in_turn).then_some(&output[..]),
             group_order: &order,
             having: having.is_some(),
             locks: locks.iter().any(Option::is_some),
@@ -110,13 +114,19 @@ impl Optimizer<'_> {
         }
         put_by_key(&tables, &mut derived, found.by_key);
         let mut delivered = Vec::new();
-        if found.ordered && group.is_none() {
+        if found.ordered && in_turn {
             delivered = std::mem::take(&mut order);
         }
+        let shown = windows::Shown {
+            output: &mut output,
+            having: having.as_mut(),
+            order: &mut order,
+        };
+        let windows = windows::carry(group.as_mut(), windows, shown, &subqueries, base);
         if let Some(g) = &mut group {
-            g.carry(&mut output, having.as_mut(), &mut order, &subqueries, base);
             let weeded = !found.weedout.is_empty();
-            g.in_order = found.groups.is_some() && !g.rollup && !weeded;
+            let alone = windows.is_none();
+            g.in_order = found.groups.is_some() && alone && !g.rollup && !weeded;
             if g.in_order && found.groups == Some(true) {
                 delivered = std::mem::take(&mut order);
             }
@@ -131,6 +141,7 @@ impl Optimizer<'_> {
             constant: found.constant,
             group,
             having,
+            windows,
             output,
             distinct,
             order,
@@ -217,12 +228,17 @@ fn finish_block(block: &mut Block) {
         out.dedup();
         out
     };
-    let mut late = block
-        .output
-        .iter()
-        .chain(&block.having)
-        .chain(block.order.iter().map(|k| &k.expr));
-    let late = correlated(&mut late);
+    let shown = || {
+        block
+            .output
+            .iter()
+            .chain(block.order.iter().map(|k| &k.expr))
+    };
+    // Behind window functions, the select list and the order are of other rows.
+    let late = match &block.windows {
+        Some(w) => correlated(&mut w.inputs.iter().chain(&block.having)),
+        None => correlated(&mut shown().chain(&block.having)),
+    };
     let group_inputs: Vec<u32> = match &block.group {
         Some(g) => correlated(
             &mut g
@@ -244,6 +260,7 @@ fn finish_block(block: &mut Block) {
             .iter()
             .chain(g.aggregates.iter().flat_map(|a| a.inputs()))
     });
+    let inputs = inputs.chain(block.windows.iter().flat_map(|w| &w.inputs));
     block.special = block
         .output
         .iter()

@@ -277,7 +277,7 @@ pub(super) fn read_columns(b: &mut BoundBlock, cx: &EvalCtx<'_>) {
         let usable: Vec<&Computed> = all.iter().filter(there).collect();
         in_condition(&mut c.expr, &usable);
     }
-    if b.group.is_none() && !b.distinct {
+    if b.group.is_none() && b.windows.is_none() && !b.distinct {
         let usable: Vec<&Computed> = (all.iter())
             .filter(|x| !b.tables[x.place].outer_joined)
             .collect();

@@ -95,6 +95,9 @@ fn cover_of(block: &Block, s: usize) -> Option<Arc<Cover>> {
     for sub in &block.subqueries {
         sub.outer.iter().for_each(|c| add(&mut columns, slot, *c));
     }
+    if let Some(w) = &block.windows {
+        { w.carried.iter() }.for_each(|c| add(&mut columns, slot, *c));
+    }
     stored.cover(index, &columns).map(Arc::new)
 }
 
@@ -119,6 +122,9 @@ fn each_expr(b: &Block, own: usize, f: &mut dyn FnMut(&Expr)) {
             a.args.iter().for_each(&mut *f);
             a.order_by.iter().for_each(|(e, _)| f(e));
         }
+    }
+    if let Some(w) = &b.windows {
+        w.inputs.iter().for_each(&mut *f);
     }
     let more = b.having.iter().chain(&b.output).chain(&b.constant);
     more.for_each(&mut *f);

@@ -71,6 +71,7 @@ fn can_merge(block: &BoundBlock, t: usize, q: &BoundQuery) -> bool {
         && q.limit.is_none()
         && b.group.is_none()
         && b.having.is_none()
+        && b.windows.is_none()
         && !b.distinct
         && b.limit.is_none()
         && !b.straight
@@ -293,7 +294,9 @@ pub(super) fn takes(q: &BoundQuery, e: &Expr) -> bool {
         Body::Rows(..) => false,
         Body::Set(first, arms) => takes(first, e) && arms.iter().all(|a| takes(&a.query, e)),
         Body::Block(b) => {
-            if b.limit.is_some() || b.calc_found_rows || b.tables.is_empty() {
+            // Fewer rows would change what window functions see.
+            let whole = b.limit.is_some() || b.windows.is_some();
+            if whole || b.calc_found_rows || b.tables.is_empty() {
                 return false;
             }
             if b.output

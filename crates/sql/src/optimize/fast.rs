@@ -37,6 +37,7 @@ pub(crate) fn point_get(plan: &mut QueryPlan) -> Option<PointGet> {
     let simple = b.steps.len() == 1
         && b.group.is_none()
         && b.having.is_none()
+        && b.windows.is_none()
         && b.subqueries.is_empty()
         && b.derived.is_empty()
         && b.constant.is_empty()

@@ -35,7 +35,11 @@ pub(super) fn number(e: &Expr) -> Option<f64> {
 
 /// The rows of a block that have to come, those that are skipped included, where nothing behind its joins needs the others.
 pub(super) fn wanted(b: &BoundBlock) -> Option<f64> {
-    let in_turn = b.group.is_none() && b.having.is_none() && !b.distinct && !b.calc_found_rows;
+    let in_turn = b.group.is_none()
+        && b.having.is_none()
+        && b.windows.is_none()
+        && !b.distinct
+        && !b.calc_found_rows;
     let limit = b.limit.as_ref().filter(|_| in_turn)?;
     let part = |e: &Expr| number(e).unwrap_or(OF_PARAMETER);
     Some(part(&limit.count) + limit.offset.as_ref().map_or(0.0, part))

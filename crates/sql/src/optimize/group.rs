@@ -1,9 +1,7 @@
 //! What a group has to remember of its rows.
 
 use crate::bind::subqueries_of;
-use crate::bind::tree::{
-    BoundSub, FIRST_SPECIAL_SLOT, GROUP_SLOT, GroupPlan, SortKey, SubAggregates,
-};
+use crate::bind::tree::{BoundSub, FIRST_SPECIAL_SLOT, GROUP_SLOT, GroupPlan, SubAggregates};
 use sql_expr::{Expr, Node};
 
 /// Makes an expression of a grouped row read its columns from the group.
@@ -47,19 +45,13 @@ impl GroupPlan {
     }
 
     /// Rewrites the expressions of a grouped row to read the columns that a group carries.
-    pub(crate) fn carry(
+    pub(crate) fn carry<'e>(
         &mut self,
-        output: &mut [Expr],
-        having: Option<&mut Expr>,
-        order: &mut [SortKey],
+        late: impl Iterator<Item = &'e mut Expr>,
         subqueries: &[BoundSub],
         base: u16,
     ) {
         let mut used: Vec<u32> = Vec::new();
-        let late = output
-            .iter_mut()
-            .chain(having)
-            .chain(order.iter_mut().map(|k| &mut k.expr));
         for e in late {
             subqueries_of(e, &mut used);
             carry(e, base, &mut self.carried);

@@ -69,6 +69,7 @@ fn is_split(q: &BoundQuery) -> bool {
         None => b.distinct,
     };
     grouped
+        && b.windows.is_none()
         && b.limit.is_none()
         && q.limit.is_none()
         && b.order.is_empty()

@@ -34,6 +34,7 @@ mod spool;
 mod statistics;
 mod steps;
 mod unnest;
+mod windows;
 
 pub(crate) use computed::is_same_everywhere;
 

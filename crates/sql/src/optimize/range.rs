@@ -26,7 +26,7 @@ pub(crate) enum Sarg {
 /// Whether an expression can be the value of a search key at all.
 fn keyable(e: &Expr) -> bool {
     !e.any(&|x| match &x.node {
-        Node::Aggregate(_) | Node::Inserted(_) | Node::AssignVar(..) => true,
+        Node::Aggregate(_) | Node::Window(_) | Node::Inserted(_) | Node::AssignVar(..) => true,
         Node::Call(c) => c.def.volatile() || c.def.special(),
         _ => false,
     })

@@ -80,7 +80,9 @@ fn reads(e: &Expr, slot: u16) -> Reads {
     e.walk(&mut |x| {
         match &x.node {
             Node::Column(c) if c.slot == slot => own = true,
-            Node::Column(_) | Node::Inserted(_) | Node::Aggregate(_) => others = true,
+            Node::Column(_) | Node::Inserted(_) | Node::Aggregate(_) | Node::Window(_) => {
+                others = true;
+            }
             Node::UserVar(_) | Node::AssignVar(..) => others = true,
             Node::Call(c) => others |= c.def.volatile(),
             _ => {}

@@ -138,6 +138,9 @@ pub(super) fn each_own_expr(block: &mut BoundBlock, f: &mut dyn FnMut(&mut Expr)
             a.order_by.iter_mut().for_each(|(e, _)| f(e));
         }
     }
+    if let Some(w) = &mut block.windows {
+        w.exprs_mut().into_iter().for_each(&mut *f);
+    }
     block.having.iter_mut().for_each(&mut *f);
     block.output.iter_mut().for_each(&mut *f);
     block.order.iter_mut().for_each(|k| f(&mut k.expr));
@@ -272,6 +275,7 @@ fn mergeable(q: &BoundQuery) -> bool {
         && !b.tables.is_empty()
         && b.group.is_none()
         && b.having.is_none()
+        && b.windows.is_none()
         && b.limit.is_none()
         && !b.straight
         && !b.calc_found_rows

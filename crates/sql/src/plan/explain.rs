@@ -14,13 +14,15 @@ use crate::sink::ColumnMeta;
 struct Listing {
     rows: Vec<Vec<Value>>,
     next_id: u64,
+    /// Some block has window functions.
+    windowed: bool,
 }
 
-/// The rows that EXPLAIN shows of a plan.
+/// The rows that EXPLAIN shows of a plan, and whether there are window functions, which they say nothing of.
 ///
 /// # Errors
 /// 1235 for what has no such rows.
-fn rows(body: &PlanBody) -> Result<Vec<Vec<Value>>, SqlError> {
+fn rows(body: &PlanBody) -> Result<(Vec<Vec<Value>>, bool), SqlError> {
     let mut list = Listing::default();
     match body {
         PlanBody::Query(q) => {
@@ -45,7 +47,7 @@ fn rows(body: &PlanBody) -> Result<Vec<Vec<Value>>, SqlError> {
         PlanBody::Delete(d) => list.block(&d.block, "DELETE"),
         _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
     }
-    Ok(list.rows)
+    Ok((list.rows, list.windowed))
 }
 
 /// What EXPLAIN shows of a plan that yields `columns`.
@@ -62,10 +64,10 @@ pub(crate) fn shown(
         let t = t.ok_or_else(unknown)?;
         Ok::<_, SqlError>(vec![vec![Value::text(&t)]])
     };
-    let rows = match form {
+    let (rows, windowed) = match form {
         ExplainForm::Table => rows(&body)?,
-        ExplainForm::Tree => text(tree_form::text(&body, None))?,
-        ExplainForm::Json => text(json_form::text(&body))?,
+        ExplainForm::Tree => (text(tree_form::text(&body, None))?, false),
+        ExplainForm::Json => (text(json_form::text(&body))?, false),
         ExplainForm::Analyze => {
             return Ok(Explained {
                 analyzed: Some(body),
@@ -76,6 +78,7 @@ pub(crate) fn shown(
     Ok(Explained {
         rows,
         note: words::statement(&body, columns),
+        windowed,
         analyzed: None,
     })
 }
@@ -200,6 +203,7 @@ impl Listing {
 
     fn block(&mut self, b: &Block, kind: &str) {
         let id = self.number(b.number);
+        self.windowed |= b.windows.is_some();
         let impossible = shape::is_impossible(b);
         let mut pending: Vec<(u64, usize)> = Vec::new();
         if b.steps.is_empty() || impossible {
@@ -229,11 +233,12 @@ impl Listing {
                 }
                 if i == 0 {
                     if b.group.as_ref().is_some_and(|g| !g.keys.is_empty())
+                        || b.windows.is_some()
                         || (b.distinct && !b.order.is_empty())
                     {
                         line.extra.push("Using temporary");
                     }
-                    if !b.order.is_empty() {
+                    if !b.order.is_empty() || b.windows.as_ref().is_some_and(|w| w.sorts()) {
                         line.extra.push("Using filesort");
                     }
                 }

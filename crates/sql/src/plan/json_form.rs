@@ -6,10 +6,12 @@ use super::TableSource;
 use super::lines::{Line, describe};
 use super::shape;
 use super::tree::{Block, PlanBody, QueryPlan, Step, SubPlan};
+use super::window_words;
+use super::windows::Stage;
 use super::words::{InBlock, of_step};
 use crate::bind::from::NestKind;
 use crate::bind::subqueries_of;
-use crate::bind::tree::{Body, InsertRows};
+use crate::bind::tree::{Body, InsertRows, SortKey};
 use sql_expr::{Expr, Node};
 
 /// A JSON value whose members keep their order.
@@ -205,6 +207,10 @@ fn block(b: &Block, changed: Option<(&'static str, &[u16])>) -> Members {
         group.append(&mut inner);
         inner = vec![("grouping_operation", Json::Object(group))];
     }
+    if b.windows.is_some() {
+        inner.insert(0, ("windows", windows(b)));
+        inner = vec![("windowing", Json::Object(inner))];
+    }
     if b.distinct {
         inner.insert(0, ("using_temporary_table", Json::Bool(true)));
         inner = vec![("duplicates_removal", Json::Object(inner))];
@@ -216,6 +222,44 @@ fn block(b: &Block, changed: Option<(&'static str, &[u16])>) -> Members {
     members.append(&mut inner);
     rest(b, &mut shown, &mut members);
     members
+}
+
+/// The windows of a block, in the order in which they are computed.
+fn windows(b: &Block) -> Json {
+    let Some(w) = &b.windows else {
+        return Json::List(Vec::new());
+    };
+    let cx = InBlock::new(b);
+    let one = |(n, s): (usize, &Stage)| {
+        let window = &w.windows.windows[s.window];
+        let mut m: Members = vec![
+            ("name", Json::text(window.shown_name())),
+            ("definition_position", Json::Number(window.position as u64)),
+        ];
+        if n == 0 || n + 1 < w.stages.len() {
+            m.push(("using_temporary_table", Json::Bool(true)));
+        }
+        if s.sorts {
+            let key = |k: &SortKey| {
+                let desc = if k.desc { " desc" } else { "" };
+                Json::Text(format!("{}{desc}", cx.text(&k.expr)))
+            };
+            m.push(("using_filesort", Json::Bool(true)));
+            m.push(("filesort_key", Json::List(window.keys().map(key).collect())));
+        }
+        let (kept, again) = window_words::buffers(s);
+        if kept {
+            let buffer = vec![
+                ("using_temporary_table", Json::Bool(true)),
+                ("optimized_frame_evaluation", Json::Bool(!again)),
+            ];
+            m.push(("frame_buffer", Json::Object(buffer)));
+        }
+        let names = s.functions.iter().map(|f| Json::text(f.name()));
+        m.push(("functions", Json::List(names.collect())));
+        Json::Object(m)
+    };
+    Json::List(w.stages.iter().enumerate().map(one).collect())
 }
 
 fn unwrapped(j: Json) -> Members {
@@ -402,6 +446,9 @@ fn used_columns(b: &Block, s: &Step) -> Vec<String> {
         .iter()
         .chain(&b.delivered)
         .for_each(|k| note(&k.expr));
+    if let Some(w) = &b.windows {
+        w.inputs.iter().for_each(&mut note);
+    }
     if let Some(g) = &b.group {
         g.keys.iter().chain(&g.carried).for_each(&mut note);
         g.aggregates
@@ -417,6 +464,7 @@ fn used_columns(b: &Block, s: &Step) -> Vec<String> {
         }
     }
     let outer = b.subqueries.iter().flat_map(|s| &s.outer);
+    let outer = outer.chain(b.windows.iter().flat_map(|w| &w.carried));
     read.extend(outer.filter(|(slot, _)| *slot == t.slot).map(|(_, c)| *c));
     read.sort_unstable();
     read.dedup();

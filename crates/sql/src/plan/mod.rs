@@ -4,6 +4,7 @@
 
 mod access_words;
 pub(crate) mod explain;
+mod in_block;
 mod json_form;
 mod lines;
 pub(crate) mod params;
@@ -11,6 +12,8 @@ mod shape;
 pub(crate) mod tally;
 pub mod tree;
 pub(crate) mod tree_form;
+mod window_words;
+pub mod windows;
 pub(crate) mod words;
 
 pub use crate::bind::places::Places;

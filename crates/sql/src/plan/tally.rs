@@ -15,6 +15,8 @@ pub(crate) enum Place {
     Block,
     /// Its groups.
     Groups,
+    /// Its rows behind the window functions.
+    Windows,
     /// The rows of a step that pass its own conditions.
     Step(u16),
     /// The rows that a step looks at.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use engine::{Cover, ObjectDef, Table};
 
+use super::windows::WindowPlan;
 use crate::access::needs::{Guarded, Needs};
 use crate::bind::from::NestKind;
 use crate::bind::params::TypedParam;
@@ -122,6 +123,8 @@ pub struct Explained {
     pub rows: Vec<Vec<types::Value>>,
     /// The statement as it is carried out, for SHOW WARNINGS.
     pub note: Option<String>,
+    /// There are window functions, and it says nothing of them.
+    pub windowed: bool,
     /// What is run first, for ANALYZE: the rows are made of that.
     pub analyzed: Option<PlanBody>,
 }
@@ -175,6 +178,8 @@ pub struct Block {
     pub group: Option<GroupPlan>,
     /// HAVING.
     pub having: Option<Expr>,
+    /// Window functions.
+    pub windows: Option<Box<WindowPlan>>,
     /// The select list.
     pub output: Vec<Expr>,
     /// DISTINCT.

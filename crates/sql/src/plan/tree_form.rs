@@ -7,6 +7,7 @@ use super::access_words::{equal, join_name, limit_text, range_text, sort_text};
 use super::shape::{self, Nest, Part};
 use super::tally::{Count, Place, Tally};
 use super::tree::{Access, Block, PlanBody, QueryPlan, RangeAccess, Step, SubPlan};
+use super::window_words;
 use super::words::{InBlock, bare};
 use crate::bind::from::NestKind;
 use crate::bind::subqueries_of;
@@ -253,6 +254,15 @@ impl Former<'_> {
         }
         if let Some(h) = &b.having {
             op = self.filter(b, std::iter::once(h), op, &mut shown);
+        }
+        for (sort, text) in window_words::operations(b) {
+            op = match sort {
+                Some(sort) => Op::over(text, Op::over(sort, op)),
+                None => Op::over(text, op),
+            };
+        }
+        if b.windows.is_some() {
+            op.done = self.counted(b, Place::Windows);
         }
         if b.distinct {
             let made = Op::over("Temporary table with deduplication", op);

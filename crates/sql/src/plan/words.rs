@@ -4,71 +4,15 @@
 use std::fmt::Write;
 
 use super::TableSource;
+pub(crate) use super::in_block::{InBlock, quoted};
 use super::shape::{self, Nest, Part};
 use super::tree::{Block, PlanBody, QueryPlan, Step, TablePlan};
+use super::window_words;
 use crate::bind::from::NestKind;
 use crate::bind::tree::{Assign, Body, InsertRows, InsertValue, LimitPlan, SortKey};
 use crate::sink::ColumnMeta;
-use sql_expr::agg::AggSpec;
 use sql_expr::{Expr, Surroundings, text_in};
-use sql_parser::ast::{AggregateFunc, SetOp};
-
-/// The surroundings of a block's expressions.
-pub(crate) struct InBlock<'p> {
-    block: &'p Block,
-    /// As in FORMAT=TREE: names without schema and quotes, subqueries by number.
-    bare: bool,
-}
-
-impl<'p> InBlock<'p> {
-    /// For canonical text.
-    pub fn new(block: &'p Block) -> InBlock<'p> {
-        InBlock { block, bare: false }
-    }
-
-    /// For FORMAT=TREE.
-    pub fn bare(block: &'p Block) -> InBlock<'p> {
-        InBlock { block, bare: true }
-    }
-
-    /// The text of an expression.
-    pub fn text(&self, e: &Expr) -> String {
-        text_in(e, self)
-    }
-
-    /// The text of several that hold together.
-    pub fn all<'e>(&self, conds: impl IntoIterator<Item = &'e Expr>) -> String {
-        let all: Vec<String> = conds.into_iter().map(|e| self.text(e)).collect();
-        match &all[..] {
-            [one] => one.clone(),
-            all => format!("({})", all.join(" and ")),
-        }
-    }
-
-    /// The text of an aggregate.
-    pub fn aggregate_text(&self, a: &AggSpec) -> String {
-        let mut out = format!("{}(", a.func.name());
-        if a.distinct {
-            out.push_str("distinct ");
-        }
-        if a.args.is_empty() {
-            out.push('0');
-        }
-        let args: Vec<String> = a.args.iter().map(|e| self.text(e)).collect();
-        out.push_str(&args.join(","));
-        for (i, (e, desc)) in a.order_by.iter().enumerate() {
-            out.push_str(if i == 0 { " order by " } else { "," });
-            out.push_str(&self.text(e));
-            out.push_str(if *desc { " DESC" } else { " ASC" });
-        }
-        if a.func == AggregateFunc::GroupConcat {
-            let separator = String::from_utf8_lossy(&a.separator);
-            let _ = write!(out, " separator '{separator}'");
-        }
-        out.push(')');
-        out
-    }
-}
+use sql_parser::ast::SetOp;
 
 impl Surroundings for InBlock<'_> {
     fn bare_names(&self) -> bool {
@@ -80,6 +24,10 @@ impl Surroundings for InBlock<'_> {
         if let Some(a) = all.and_then(|a| a.get(number)) {
             out.push_str(&self.aggregate_text(a));
         }
+    }
+
+    fn window(&self, number: usize, out: &mut String) {
+        window_words::function(self.block, self, number, out);
     }
 
     fn subquery(&self, number: u32, out: &mut String) {
@@ -108,11 +56,6 @@ impl Surroundings for Bare {
 /// The text of an expression over the columns of a set operation, for FORMAT=TREE.
 pub(crate) fn bare(e: &Expr) -> String {
     text_in(e, &Bare)
-}
-
-/// A name between backquotes.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("`{}`", name.replace('`', "``"))
 }
 
 /// The statement that a plan carries out.
@@ -289,6 +232,7 @@ fn tail(b: &Block, out: &mut String) {
     if let Some(h) = &b.having {
         let _ = write!(out, " having {}", cx.text(h));
     }
+    window_words::clause(b, &cx, out);
     let keys = if b.order.is_empty() {
         &b.delivered
     } else {

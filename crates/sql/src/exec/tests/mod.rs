@@ -10,6 +10,7 @@ mod paths;
 mod queries;
 mod spilled;
 mod typed_joins;
+mod windows;
 
 use std::path::Path;
 use std::sync::Arc;
