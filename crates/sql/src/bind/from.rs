@@ -12,48 +12,20 @@ use types::SqlError;
 use types::error::codes;
 
 use super::StatementBinder;
-use super::guard::Usage;
+use super::ctes::CteRef;
+pub(crate) use super::from_state::FromState;
+pub(super) use super::from_state::{MAX_TABLES, add, too_many};
 use super::hinted::Strategies;
+use super::lateral::refuse_sideways;
 use super::names::{Listed, Lowest, Names, same_name};
 pub(crate) use super::nests::{Cond, Joins, Nest, NestKind, mask, push_conjuncts, row_equals};
 use super::scope::{DerivedColumn, FromTable};
 use super::source::{TableGuard, TableSource};
-use super::tree::{BoundQuery, BoundSub};
+use super::tree::BoundQuery;
 use crate::sink::ColumnMeta;
 use sql_expr::Expr;
 use sql_expr::bind::Clause;
 use sql_parser::ast;
-
-/// What binding FROM fills in.
-pub(crate) struct FromState<'a, 's> {
-    /// The names.
-    pub names: &'a mut Names<'s>,
-    /// Plans of derived tables.
-    pub derived: &'a mut Vec<BoundQuery>,
-    /// Subqueries of ON conditions.
-    pub subqueries: &'a mut Vec<BoundSub>,
-    /// The joins.
-    pub joins: &'a mut Joins,
-    /// First slot of the block.
-    pub base: u16,
-    /// What the statement does with the tables.
-    pub usage: Usage,
-    /// The place in the block of the first table of `names`: not 0 in a view that becomes part of the block.
-    pub first: usize,
-    /// Some join has USING or is NATURAL, so that lists of columns are kept.
-    pub by_name: bool,
-    /// Views that can be written through become part of the block.
-    pub expands: bool,
-    /// A view around has a CASCADED CHECK OPTION.
-    pub cascaded: bool,
-}
-
-impl FromState<'_, '_> {
-    /// The slot of the table that comes next.
-    pub fn slot(&self) -> u16 {
-        self.base + (self.first + self.names.tables.len()) as u16
-    }
-}
 
 /// An operand of a join, or the result of one.
 pub(super) struct Operand {
@@ -62,9 +34,6 @@ pub(super) struct Operand {
     /// Its columns in the order of `*`; empty where no join of the block goes by names.
     columns: Vec<Listed>,
 }
-
-/// Most tables of a block: their sets are words.
-const MAX_TABLES: usize = 61;
 
 fn count(list: &[ast::TableRef]) -> usize {
     list.iter()
@@ -155,10 +124,12 @@ impl StatementBinder<'_> {
             ast::TableRef::Table(f) => self.named_or_view(f, nest, st)?,
             ast::TableRef::Derived(d) => {
                 if d.lateral {
-                    return Err(SqlError::not_supported("LATERAL"));
+                    self.lateral_table(d, nest, st)?;
+                } else {
+                    let bound = self.query(&d.query, st.names.parent)?;
+                    let t = self.derived_of(bound, &d.alias, &d.columns, st)?;
+                    add(t, nest, st)?;
                 }
-                let t = self.derived_table(&d.query, &d.alias, &d.columns, st)?;
-                add(t, nest, st)?;
             }
             ast::TableRef::JsonTable(_) => return Err(SqlError::not_supported("JSON_TABLE")),
             ast::TableRef::List(l) => {
@@ -201,9 +172,12 @@ impl StatementBinder<'_> {
         let left = self.table_ref(&j.left, left_nest, st)?;
         let right = self.table_ref(&j.right, right_nest, st)?;
         match j.kind {
-            ast::JoinKind::Left => st.joins.nests[usize::from(new_nest)].needs = mask(&left.tables),
+            ast::JoinKind::Left => {
+                st.joins.nests[usize::from(new_nest)].needs |= mask(&left.tables);
+            }
             ast::JoinKind::Right => {
-                st.joins.nests[usize::from(new_nest)].needs = mask(&right.tables);
+                refuse_sideways(&left.tables, &right.tables, st)?;
+                st.joins.nests[usize::from(new_nest)].needs |= mask(&right.tables);
             }
             ast::JoinKind::Straight => {
                 for t in right.tables.clone() {
@@ -400,18 +374,8 @@ impl StatementBinder<'_> {
             hidden: false,
             seen,
             shown: OnceCell::new(),
+            lateral: None,
         })
-    }
-
-    fn derived_table(
-        &self,
-        query: &ast::Query,
-        alias: &str,
-        columns: &[ast::Name],
-        st: &mut FromState<'_, '_>,
-    ) -> Result<FromTable, SqlError> {
-        let bound = self.query(query, st.names.parent)?;
-        self.derived_of(bound, alias, columns, st)
     }
 
     /// A derived table of a query that is bound.
@@ -475,27 +439,27 @@ impl StatementBinder<'_> {
             hidden: false,
             seen: None,
             shown: OnceCell::new(),
+            lateral: None,
         })
     }
 
     fn cte_table(
         &self,
-        cte: &super::query::CteRef,
+        cte: &CteRef,
         alias: &str,
         st: &mut FromState<'_, '_>,
     ) -> Result<FromTable, SqlError> {
+        if let Some(own) = &cte.own {
+            return self.own_rows(own, alias, st);
+        }
         let hidden = self.hide_ctes_from(cte.place);
-        let t = self.derived_table(&cte.def.query, alias, &cte.def.columns, st);
+        let bound = match cte.recursive {
+            true => self.recursive_query(cte, st.names.parent),
+            false => self.query(&cte.def.query, st.names.parent),
+        };
         self.show_ctes(hidden);
-        t
+        self.derived_of(bound?, alias, &cte.def.columns, st)
     }
-}
-
-fn too_many() -> SqlError {
-    SqlError::new(
-        codes::ER_TOO_MANY_TABLES,
-        format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join"),
-    )
 }
 
 /// The name of a column, and whether `*` leaves it out.
@@ -514,19 +478,4 @@ fn listed_expr(names: &Names<'_>, l: Listed, named: bool) -> Result<Expr, SqlErr
         true => t.column_expr(i),
         false => t.listed_column_expr(i),
     })
-}
-
-pub(super) fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlError> {
-    if st.names.has_table(&t.schema, &t.alias) {
-        return Err(SqlError::new(
-            codes::ER_NONUNIQ_TABLE,
-            format!("Not unique table/alias: '{}'", t.alias),
-        ));
-    }
-    if st.first + st.names.tables.len() >= MAX_TABLES {
-        return Err(too_many());
-    }
-    st.names.tables.push(t);
-    st.joins.add_table(nest);
-    Ok(())
 }

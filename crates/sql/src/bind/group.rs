@@ -1,118 +1,16 @@
 //! Grouped queries: the ONLY_FULL_GROUP_BY check.
 //!
-//! A column may stand outside aggregates if the grouping columns determine it: it is one of them, WHERE fixes it, or it belongs
-//! to a table whose unique key is determined, or is computed from columns that are.
+//! A column may stand outside aggregates if the grouping columns determine it ([`dependence`](super::dependence)).
 
-use std::collections::HashSet;
-
-use engine::IndexKind;
 use types::SqlError;
 use types::error::codes;
 
-use super::from::Cond;
+use super::dependence::{Determined, Tables, columns_among};
+pub(crate) use super::known::Known;
 use super::names::Names;
-use super::row_rules::columns_read;
 use super::select::Item;
-use super::source::TableSource;
 use super::tree::{BoundSub, SortKey};
-use sql_expr::{CmpOp, Expr, Node};
-
-/// Bound expressions, of which it is asked whether another one is the same as any: each is written down once, as thousands of them
-/// may be asked for among thousands.
-#[derive(Default)]
-pub(crate) struct Known(HashSet<String>);
-
-impl Known {
-    /// These expressions.
-    pub(crate) fn of<'e>(all: impl IntoIterator<Item = &'e Expr>) -> Known {
-        let mut known = Known::default();
-        all.into_iter().for_each(|e| {
-            known.add(e);
-        });
-        known
-    }
-
-    /// One more; whether it is new.
-    pub(crate) fn add(&mut self, e: &Expr) -> bool {
-        self.0.insert(written(e))
-    }
-
-    /// Whether there is one like it.
-    pub(crate) fn has(&self, e: &Expr) -> bool {
-        !self.0.is_empty() && self.0.contains(&written(e))
-    }
-}
-
-/// The same text for the same expressions.
-fn written(e: &Expr) -> String {
-    match &e.node {
-        Node::Column(c) => format!("{}.{}", c.slot, c.ordinal),
-        x => format!("{x:?}"),
-    }
-}
-
-type Determined = HashSet<(u16, u16)>;
-
-fn determined(names: &Names<'_>, conds: &[Cond], keys: &[Expr]) -> Determined {
-    let mut known: Determined = keys
-        .iter()
-        .filter_map(Expr::as_column)
-        .map(|c| (c.slot, c.ordinal))
-        .collect();
-    loop {
-        let before = known.len();
-        for c in conds {
-            let Node::Compare(CmpOp::Eq, _, p) = &c.expr.node else {
-                continue;
-            };
-            for (x, y) in [(&p[0], &p[1]), (&p[1], &p[0])] {
-                let Some(col) = x.as_column() else { continue };
-                if fixed(y, &known) {
-                    known.insert((col.slot, col.ordinal));
-                }
-            }
-        }
-        for t in &names.tables {
-            let TableSource::Engine(table) = &t.source else {
-                continue;
-            };
-            let unique = table.def.indexes.iter().any(|i| {
-                matches!(i.kind, IndexKind::Primary | IndexKind::Unique)
-                    && i.parts.iter().all(|p| {
-                        p.prefix == 0
-                            && !table.def.columns[usize::from(p.column)].nullable
-                            && known.contains(&(t.slot, p.column))
-                    })
-            });
-            if unique {
-                known.extend((0..t.len()).map(|i| (t.slot, i as u16)));
-            }
-            for (i, c) in table.def.columns.iter().enumerate() {
-                let Some(g) = &c.generated else { continue };
-                let read = columns_read(&g.expr, &table.def);
-                if read.iter().all(|&c| known.contains(&(t.slot, c))) {
-                    known.insert((t.slot, i as u16));
-                }
-            }
-        }
-        if known.len() == before {
-            return known;
-        }
-    }
-}
-
-fn fixed(e: &Expr, known: &Determined) -> bool {
-    let mut ok = true;
-    e.walk(&mut |x| {
-        match &x.node {
-            Node::Column(c) => ok &= known.contains(&(c.slot, c.ordinal)),
-            Node::Aggregate(_) | Node::AssignVar(..) | Node::Subquery(_) => ok = false,
-            _ => {}
-        }
-        ok
-    });
-    ok
-}
+use sql_expr::{Expr, Node};
 
 /// The subquery that an expression is.
 fn subquery_of(e: &Expr) -> Option<u32> {
@@ -139,7 +37,7 @@ fn loose(
     match &e.node {
         Node::Aggregate(_) => None,
         Node::Column(c) if free(c.slot, c.ordinal) => Some(c.name.to_string()),
-        Node::Call(c) if c.def.name.eq_ignore_ascii_case("any_value") => None,
+        Node::Call(c) if matches!(c.def.name, "any_value" | "grouping") => None,
         _ => {
             let read = subquery_of(e).and_then(|i| subqueries.get(i as usize));
             let mut read = read.into_iter().flat_map(|s| &s.outer);
@@ -159,20 +57,23 @@ fn loose(
     }
 }
 
-/// Checks a grouped query.
+/// Checks a grouped query. With ROLLUP nothing follows from a grouping value, which may be NULL for what differs: there is no `from` then.
 ///
 /// # Errors
 /// 1055, and 1140 without GROUP BY.
-pub(crate) fn check(
+pub(super) fn check(
     names: &Names<'_>,
-    conds: &[Cond],
+    from: Option<&Tables<'_>>,
     keys: &[Expr],
     items: &[Item<'_>],
     having: Option<&Expr>,
     order: &[SortKey],
     subqueries: &[BoundSub],
 ) -> Result<(), SqlError> {
-    let known = determined(names, conds, keys);
+    let mut known = columns_among(keys);
+    if let Some(from) = from {
+        from.complete(&mut known);
+    }
     let grouped = Known::of(keys);
     let lists = [
         (

@@ -4,9 +4,12 @@
 //! Nothing here chooses how a statement is carried out, reads a row, takes a lock or waits. Rewrites that keep the meaning and choices
 //! are `optimize`'s.
 
+mod ctes;
 mod delete;
+mod dependence;
 pub(crate) mod expanded;
 pub(crate) mod from;
+mod from_state;
 mod frozen;
 pub(crate) mod group;
 mod guard;
@@ -14,6 +17,8 @@ pub(crate) mod handler;
 pub(crate) mod hinted;
 mod insert;
 mod insert_view;
+mod known;
+mod lateral;
 pub(crate) mod locked;
 mod meanings;
 mod meta;
@@ -25,8 +30,10 @@ pub(crate) mod params;
 pub(crate) mod places;
 mod query;
 pub(crate) mod reads;
+mod recursive;
 mod related;
 pub(crate) mod relations;
+mod rollup;
 pub(crate) mod row_rules;
 pub(crate) mod scope;
 mod seen;
@@ -142,7 +149,7 @@ pub(crate) struct StatementBinder<'p> {
     blocks: Cell<u32>,
     locks: Cell<bool>,
     private: Cell<bool>,
-    ctes: query::Ctes,
+    ctes: ctes::Ctes,
     needs: RefCell<Needs>,
     seen: RefCell<Vec<Rc<Seen>>>,
     /// The table that was guarded last: its needs share its name.
@@ -176,7 +183,7 @@ impl<'p> StatementBinder<'p> {
             blocks: Cell::new(0),
             locks: Cell::new(false),
             private: Cell::new(false),
-            ctes: query::Ctes::default(),
+            ctes: ctes::Ctes::default(),
             needs: RefCell::default(),
             seen: RefCell::default(),
             guarded: RefCell::default(),
@@ -342,6 +349,7 @@ impl<'p> StatementBinder<'p> {
         let e = Binder::new(self.ctx.cx, &mut scope, clause).bind(e);
         names.clause.set(around);
         let e = e?;
+        rollup::refuse([&e])?;
         self.note_params(&e);
         Ok(e)
     }
@@ -504,6 +512,7 @@ impl<'p> StatementBinder<'p> {
                 hidden: false,
                 seen: None,
                 shown: OnceCell::new(),
+                lateral: None,
             }],
             ..Names::default()
         }

@@ -16,6 +16,7 @@ use super::frozen::FullName;
 use super::guard::Seen;
 use super::hinted::TableHints;
 use super::names::{Denoted, Listed, Lowest, Names, resolved_expr, same_name};
+use super::nests::Sideways;
 use super::select::Item;
 use super::source::TableSource;
 use super::tree::{BoundSub, DefaultPlan, INSERTED};
@@ -72,6 +73,8 @@ pub(crate) struct FromTable {
     pub seen: Option<Rc<Seen>>,
     /// What its columns are called in messages, once one is resolved.
     pub shown: OnceCell<Arc<dyn TableNames>>,
+    /// What its query reads of other tables of its FROM, where it does.
+    pub lateral: Option<Box<Sideways>>,
 }
 
 /// The names of a table of FROM.
@@ -117,6 +120,7 @@ impl FromTable {
             hidden: false,
             seen: None,
             shown: OnceCell::new(),
+            lateral: None,
         }
     }
 

@@ -5,6 +5,7 @@ use types::SqlError;
 use types::error::codes;
 
 use super::StatementBinder;
+use super::dependence::Tables;
 use super::from::{FromState, Joins, push_conjuncts};
 use super::frozen::FullName;
 use super::group;
@@ -13,10 +14,12 @@ use super::hinted::BlockHints;
 use super::meta;
 use super::names::{Listed, Names, resolved_expr, same_column, same_name};
 use super::query::{MoreColumns, position, sort_key};
+use super::rollup;
 use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{
-    Body, BoundBlock, BoundQuery, BoundSub, GroupPlan, LockSpec, SortKey, SubAggregates, Yields,
+    Body, BoundBlock, BoundQuery, BoundSub, GroupPlan, LockSpec, Rollup, SortKey, SubAggregates,
+    Yields,
 };
 use crate::sink::ColumnMeta;
 use sql_expr::agg::AggSpec;
@@ -73,6 +76,7 @@ struct Clauses {
     keys: Vec<Expr>,
     having: Option<Expr>,
     order: Vec<SortKey>,
+    rollup: Option<Box<Rollup>>,
 }
 
 impl StatementBinder<'_> {
@@ -86,9 +90,6 @@ impl StatementBinder<'_> {
         parent: Option<&Names<'_>>,
         more: Option<MoreColumns<'_>>,
     ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
-        if s.rollup {
-            return Err(SqlError::not_supported("WITH ROLLUP"));
-        }
         let number = self.note_block(s.number, &s.hints);
         let mut b = self.bind_tables(&s.from, parent)?;
         b.names.list = &s.items;
@@ -97,6 +98,7 @@ impl StatementBinder<'_> {
             keys,
             having,
             order,
+            rollup,
         } = clauses;
         let grouped = b.has_groups(&keys);
         let from_below = SubAggregates {
@@ -122,7 +124,7 @@ impl StatementBinder<'_> {
             aggregates: b.aggregates,
             carried: Vec::new(),
             below: from_below,
-            rollup: false,
+            rollup,
         });
         let block = BoundBlock {
             number,
@@ -173,7 +175,7 @@ impl StatementBinder<'_> {
                 _ => None,
             })
             .collect();
-        let having = match &s.having {
+        let mut having = match &s.having {
             Some(h) => Some(self.bind_grouped(
                 h,
                 Clause::Having,
@@ -191,21 +193,36 @@ impl StatementBinder<'_> {
             order.clear();
         }
         if self.ctx.cx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
-            let conds = &b.joins.conds;
             let items = &b.names.items;
             if grouped {
-                let having = having.as_ref();
-                let subqueries = &b.subqueries;
-                group::check(&b.names, conds, &keys, items, having, &order, subqueries)?;
+                let from = Tables {
+                    tables: &b.names.tables,
+                    joins: &b.joins,
+                    derived: &b.derived,
+                };
+                let from = Some(&from).filter(|_| !s.rollup);
+                let (having, subqueries) = (having.as_ref(), &b.subqueries);
+                group::check(&b.names, from, &keys, items, having, &order, subqueries)?;
             }
             if s.options.distinct {
                 group::check_distinct(items, &order)?;
             }
         }
+        let items = &mut b.names.items;
+        let rollup = if s.rollup {
+            let having = having.as_mut();
+            let aggregates = &b.aggregates;
+            Some(rollup::roll(&keys, items, having, &mut order, aggregates)?)
+        } else {
+            let items = items.iter().map(|i| &i.expr);
+            rollup::refuse(items.chain(&having).chain(order.iter().map(|k| &k.expr)))?;
+            None
+        };
         Ok(Clauses {
             keys,
             having,
             order,
+            rollup,
         })
     }
 
@@ -533,10 +550,14 @@ fn lock_query(query: &mut BoundQuery, spec: LockSpec) {
             lock_below(&tables, derived, &mut b.locks);
             b.tables = tables;
         }
-        Body::Rows(..) => {}
+        Body::Rows(..) | Body::Feed(_) => {}
         Body::Set(first, arms) => {
             lock_query(first, spec);
             arms.iter_mut().for_each(|a| lock_query(&mut a.query, spec));
+        }
+        Body::Recursive(r) => {
+            lock_query(&mut r.seed, spec);
+            r.members.iter_mut().for_each(|q| lock_query(q, spec));
         }
     }
 }

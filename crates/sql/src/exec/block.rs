@@ -13,6 +13,7 @@ use super::keep::Kept;
 use super::keys::{self, Ranges};
 use super::memo;
 use super::output::{Output, flush_now_and_then, limits};
+use super::rollup::Rolling;
 use super::row::{Candidate, OnlySubs};
 use super::spill::group::GroupSpill;
 use super::spool;
@@ -51,13 +52,19 @@ pub(crate) async fn run_block(
     let mut out = Output::new(block, bounds, cx);
     let nothing = bounds.take == 0 && !block.calc_found_rows;
     let possible = !nothing && constants_hold(block, env, outer, &subs).await?;
-    let mut kept = if possible && !env.is_counted() {
+    let rollup = block.group.as_ref().and_then(|g| g.rollup.as_deref());
+    let mut kept = if possible && rollup.is_none() && !env.is_counted() {
         spool::take(block, env, outer, &subs).await?
     } else {
         None
     };
     let scanned = scannable(block) && possible && kept.is_none() && !env.is_counted();
-    if let Some(plan) = &block.group {
+    if let (Some(plan), Some(rollup)) = (&block.group, rollup) {
+        if possible {
+            let groups = Rolling::new(block, plan, rollup, cx);
+            Box::pin(groups.run(env, outer, subs, &mut out, sink)).await?;
+        }
+    } else if let Some(plan) = &block.group {
         let mut subs = subs;
         let by_scan = scanned && block.row_subqueries.is_empty() && !block.special;
         let empty = Nulls(outer, block.places.base());
@@ -146,7 +153,7 @@ fn counts(block: &Block, out: &Output<'_>) -> Counts {
     }
 }
 
-fn mode(block: &Block, table: usize) -> ReadMode {
+pub(super) fn mode(block: &Block, table: usize) -> ReadMode {
     keys::read_mode(block.tables[table].lock)
 }
 

@@ -28,6 +28,8 @@ mod outfile;
 mod output;
 mod pause;
 mod query;
+mod recursion;
+mod rollup;
 mod row;
 mod sort;
 mod spill;

@@ -10,6 +10,7 @@ use super::block::{Counts, run_block};
 use super::distinct::Distinct;
 use super::keymap::KeyMap;
 use super::output::{Limits, flush_now_and_then, limits};
+use super::recursion;
 use super::row::OnlySubs;
 use super::sort::{Sorter, write_sort_key};
 use super::spill::Room;
@@ -44,6 +45,13 @@ pub(crate) fn run_query<'a>(
         }
         let mut bounds = limits(q.limit.as_ref(), env.cx)?;
         bounds.take = bounds.take.min(enough);
+        match &q.body {
+            Body::Recursive(r) => {
+                return recursion::run(r, &q.types, bounds, env, outer, sink).await;
+            }
+            Body::Feed(number) => return recursion::feed(*number, env, sink).await,
+            _ => {}
+        }
         if q.order.is_empty() && bounds == Limits::NONE && streams(&q.body) {
             return stream(&q.body, env, outer, sink).await;
         }
@@ -65,7 +73,7 @@ fn counts_all(body: &Body<Block>) -> bool {
     match body {
         Body::Block(b) => b.calc_found_rows,
         Body::Set(first, _) => counts_all(&first.body),
-        Body::Rows(..) => false,
+        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) => false,
     }
 }
 
@@ -129,6 +137,9 @@ async fn collect(
                 run_query(&a.query, env, outer, &mut other, u64::MAX).await?;
                 rows = combine(rows, other, a, types, env).await?;
             }
+        }
+        Body::Recursive(_) | Body::Feed(_) => {
+            return Err(SqlError::internal("a recursive query among others"));
         }
     }
     rows.end().await?;

@@ -14,6 +14,7 @@ use super::hints;
 use super::joins;
 use super::lateral;
 use super::spool;
+use super::unnest;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
@@ -42,6 +43,11 @@ impl Optimizer<'_> {
             false => covering::columns_read(&b, &places),
         };
         extremes::find_extremes(&mut b);
+        for t in &mut b.tables {
+            if let (TableSource::Derived(n), Some(l)) = (&t.source, &mut t.lateral) {
+                l.repeats = unnest::is_steady(&b.derived[*n as usize]);
+            }
+        }
         let by_key = lateral::candidates(&b, self.switches(), changes);
         let first_rows = first_rows::wanted(&b);
         let BoundBlock {

@@ -82,6 +82,10 @@ pub(super) fn unnest(
     if block.subqueries.is_empty() || block.tables.is_empty() || block.straight {
         return;
     }
+    if block.tables.iter().any(|t| t.lateral.is_some()) {
+        // Its rows are made again, and their numbers do not tell them apart.
+        return;
+    }
     let mut gone = vec![false; block.subqueries.len()];
     let mut at = 0;
     while at < block.joins.conds.len() {
@@ -255,8 +259,9 @@ fn locks(q: &BoundQuery) -> bool {
                 || b.derived.iter().any(locks)
                 || b.subqueries.iter().any(|s| locks(&s.query))
         }
-        Body::Rows(..) => false,
+        Body::Rows(..) | Body::Feed(_) => false,
         Body::Set(first, arms) => locks(first) || arms.iter().any(|a| locks(&a.query)),
+        Body::Recursive(r) => locks(&r.seed) || r.members.iter().any(locks),
     }
 }
 
@@ -276,6 +281,7 @@ fn mergeable(q: &BoundQuery) -> bool {
         && !b.straight
         && !b.calc_found_rows
         && b.locks.iter().all(Option::is_none)
+        && b.tables.iter().all(|t| t.lateral.is_none())
         && !b.output.iter().any(asks)
 }
 
