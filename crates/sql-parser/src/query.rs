@@ -162,7 +162,7 @@ impl Parser<'_> {
                 _ => break,
             };
             self.bump();
-            self.into_comes_last()?;
+            self.check_into_is_last()?;
             let all = self.set_quantifier();
             let body = self.query_primary()?;
             let body = self.intersect_chain(body)?;
@@ -174,7 +174,7 @@ impl Parser<'_> {
     fn intersect_chain(&mut self, first: QueryBody) -> R<QueryBody> {
         let mut rest = Vec::new();
         while self.eat(Kw::INTERSECT) {
-            self.into_comes_last()?;
+            self.check_into_is_last()?;
             let all = self.set_quantifier();
             let body = self.query_primary()?;
             rest.push(SetTerm {
@@ -187,7 +187,7 @@ impl Parser<'_> {
     }
 
     /// INTO of a query that is followed by another one is misplaced.
-    fn into_comes_last(&mut self) -> R<()> {
+    fn check_into_is_last(&mut self) -> R<()> {
         if self.into.is_none() {
             return Ok(());
         }

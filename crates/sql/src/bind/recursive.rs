@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use types::error::codes;
-use types::{DataType, SqlError};
+use types::{DataType, IntWidth, SqlError};
 
 use super::StatementBinder;
 use super::ctes::{CteRef, Own};
@@ -171,8 +171,9 @@ impl StatementBinder<'_> {
                 // As a table has it that is made of a NULL.
                 c.ty = DataType::VarBinary(0);
                 *t = ExprType::of_column(&c.ty, true);
-            } else if matches!(t.shape, Shape::Int { .. }) {
+            } else if let Shape::Int { unsigned, .. } = t.shape {
                 // Numbers grow beyond the digits of what begins.
+                c.ty = DataType::int(IntWidth::Big, unsigned);
                 *t = ExprType::of_column(&c.ty, true);
             }
         }

@@ -101,16 +101,15 @@ impl Rolled<'_> {
             e.node = of_rollup(self.keys.len() + at, "".into());
             return Ok(false);
         }
-        if whole || !matches!(e.node, Node::Const(_)) {
-            if let Some(at) = self.place(e) {
-                let name = match &e.node {
-                    Node::Column(c) => c.name.clone(),
-                    _ => "".into(),
-                };
-                e.node = of_rollup(at, name);
-                e.ty.nullable = true;
-                return Ok(true);
-            }
+        let meant = whole || !matches!(e.node, Node::Const(_));
+        if let Some(at) = self.place(e).filter(|_| meant) {
+            let name = match &e.node {
+                Node::Column(c) => c.name.clone(),
+                _ => "".into(),
+            };
+            e.node = of_rollup(at, name);
+            e.ty.nullable = true;
+            return Ok(true);
         }
         let mut may_be_null = false;
         let mut failed = None;

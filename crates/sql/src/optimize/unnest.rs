@@ -282,6 +282,8 @@ fn mergeable(q: &BoundQuery) -> bool {
         && !b.calc_found_rows
         && b.locks.iter().all(Option::is_none)
         && b.tables.iter().all(|t| t.lateral.is_none())
+        // A table in it would read of the block what is around it now.
+        && b.derived.iter().all(|q| q.lowest == u16::MAX)
         && !b.output.iter().any(asks)
 }
 
