@@ -6,11 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use types::SqlError;
-use types::error::codes;
-
-use super::StatementBinder;
-use super::names::same_name;
+use super::spelling::same_name;
 use crate::sink::ColumnMeta;
 use sql_expr::ExprType;
 use sql_parser::ast;
@@ -78,6 +74,59 @@ impl Ctes {
         self.level.get()
     }
 
+    /// The common table expression of that name.
+    pub(super) fn find(&self, name: &str) -> Option<CteRef> {
+        let list = self.list.borrow();
+        let place = list.iter().rposition(|c| same_name(&c.def().name, name))?;
+        let def = Arc::clone(list[place].def());
+        let (recursive, own) = match &list[place] {
+            Sight::Written(_, recursive) => (*recursive, None),
+            Sight::Own(own) => (true, Some(Rc::clone(own))),
+        };
+        Some(CteRef {
+            def,
+            place,
+            recursive,
+            own,
+        })
+    }
+
+    /// Shows those of a WITH while `f` runs, one level further in.
+    pub(super) fn with<R>(&self, with: Option<&ast::With>, f: impl FnOnce() -> R) -> R {
+        let known = self.list.borrow().len();
+        if let Some(w) = with {
+            let written = |c: &Arc<ast::Cte>| Sight::Written(Arc::clone(c), w.recursive);
+            let mut list = self.list.borrow_mut();
+            list.extend(w.ctes.iter().map(written));
+        }
+        self.level.set(self.level.get() + 1);
+        let outcome = f();
+        self.level.set(self.level.get() - 1);
+        self.list.borrow_mut().truncate(known);
+        outcome
+    }
+
+    /// Counts a query that is planned because a name stands for it; whether there are too many.
+    pub(super) fn is_one_too_many(&self) -> bool {
+        if self.reading.get() == 0 {
+            return false;
+        }
+        self.planned.set(self.planned.get() + 1);
+        self.planned.get() > MAX_BLOCKS_BY_NAME
+    }
+
+    /// Hides those from `place` on, while one of them is planned.
+    pub(super) fn hide_from(&self, place: usize) -> Hidden {
+        self.begin_by_name();
+        Hidden(self.list.borrow_mut().split_off(place))
+    }
+
+    /// Shows them again.
+    pub(super) fn show(&self, hidden: Hidden) {
+        self.end_by_name();
+        self.list.borrow_mut().extend(hidden.0);
+    }
+
     /// Shows a query its own name while `f` binds it.
     pub(super) fn with_own<R>(&self, own: &Rc<Own>, f: impl FnOnce() -> R) -> R {
         let known = self.list.borrow().len();
@@ -101,83 +150,4 @@ pub(crate) struct CteRef {
     pub recursive: bool,
     /// The name stands in its own query.
     pub own: Option<Rc<Own>>,
-}
-
-impl StatementBinder<'_> {
-    /// Counts a query that is planned, where it is so through a name: the text bounds all others, but two that each read twice what
-    /// comes before them are four.
-    pub(super) fn count_block(&self) -> Result<(), SqlError> {
-        if self.ctes.reading.get() == 0 {
-            return Ok(());
-        }
-        let n = self.ctes.planned.get() + 1;
-        self.ctes.planned.set(n);
-        if n > MAX_BLOCKS_BY_NAME {
-            return Err(SqlError::not_supported(
-                "statements of more than 4096 query blocks, counting each use of a common table expression or select item",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Binds a query, or a statement with one, with the common table expressions of its WITH in sight.
-    ///
-    /// # Errors
-    /// 1066 for two of one name; those of `f`.
-    pub(crate) fn with_ctes<R>(
-        &self,
-        with: Option<&ast::With>,
-        f: impl FnOnce() -> Result<R, SqlError>,
-    ) -> Result<R, SqlError> {
-        let known = self.ctes.list.borrow().len();
-        if let Some(w) = with {
-            for (i, c) in w.ctes.iter().enumerate() {
-                if w.ctes[..i].iter().any(|b| same_name(&b.name, &c.name)) {
-                    return Err(SqlError::new(
-                        codes::ER_NONUNIQ_TABLE,
-                        format!("Not unique table/alias: '{}'", c.name),
-                    ));
-                }
-            }
-            let written = |c: &Arc<ast::Cte>| Sight::Written(Arc::clone(c), w.recursive);
-            self.ctes
-                .list
-                .borrow_mut()
-                .extend(w.ctes.iter().map(written));
-        }
-        self.ctes.level.set(self.ctes.level.get() + 1);
-        let outcome = f();
-        self.ctes.level.set(self.ctes.level.get() - 1);
-        self.ctes.list.borrow_mut().truncate(known);
-        outcome
-    }
-
-    /// The common table expression of that name.
-    pub(crate) fn cte(&self, name: &str) -> Option<CteRef> {
-        let list = self.ctes.list.borrow();
-        let place = list.iter().rposition(|c| same_name(&c.def().name, name))?;
-        let def = Arc::clone(list[place].def());
-        let (recursive, own) = match &list[place] {
-            Sight::Written(_, recursive) => (*recursive, None),
-            Sight::Own(own) => (true, Some(Rc::clone(own))),
-        };
-        Some(CteRef {
-            def,
-            place,
-            recursive,
-            own,
-        })
-    }
-
-    /// Hides the common table expressions from `place` on, while one of them is planned.
-    pub(crate) fn hide_ctes_from(&self, place: usize) -> Hidden {
-        self.ctes.begin_by_name();
-        Hidden(self.ctes.list.borrow_mut().split_off(place))
-    }
-
-    /// Shows them again.
-    pub(crate) fn show_ctes(&self, hidden: Hidden) {
-        self.ctes.end_by_name();
-        self.ctes.list.borrow_mut().extend(hidden.0);
-    }
 }

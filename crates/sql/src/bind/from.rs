@@ -13,19 +13,48 @@ use types::error::codes;
 
 use super::StatementBinder;
 use super::ctes::CteRef;
-pub(crate) use super::from_state::FromState;
-pub(super) use super::from_state::{MAX_TABLES, add, too_many};
+use super::guard::Usage;
 use super::hinted::Strategies;
-use super::lateral::refuse_sideways;
 use super::names::{Listed, Lowest, Names, same_name};
 pub(crate) use super::nests::{Cond, Joins, Nest, NestKind, mask, push_conjuncts, row_equals};
 use super::scope::{DerivedColumn, FromTable};
 use super::source::{TableGuard, TableSource};
-use super::tree::BoundQuery;
+use super::tree::{BoundQuery, BoundSub};
 use crate::sink::ColumnMeta;
 use sql_expr::Expr;
 use sql_expr::bind::Clause;
 use sql_parser::ast;
+
+/// What binding FROM fills in.
+pub(crate) struct FromState<'a, 's> {
+    /// The names.
+    pub names: &'a mut Names<'s>,
+    /// Plans of derived tables.
+    pub derived: &'a mut Vec<BoundQuery>,
+    /// Subqueries of ON conditions.
+    pub subqueries: &'a mut Vec<BoundSub>,
+    /// The joins.
+    pub joins: &'a mut Joins,
+    /// First slot of the block.
+    pub base: u16,
+    /// What the statement does with the tables.
+    pub usage: Usage,
+    /// The place in the block of the first table of `names`: not 0 in a view that becomes part of the block.
+    pub first: usize,
+    /// Some join has USING or is NATURAL, so that lists of columns are kept.
+    pub by_name: bool,
+    /// Views that can be written through become part of the block.
+    pub expands: bool,
+    /// A view around has a CASCADED CHECK OPTION.
+    pub cascaded: bool,
+}
+
+impl FromState<'_, '_> {
+    /// The slot of the table that comes next.
+    pub fn slot(&self) -> u16 {
+        self.base + (self.first + self.names.tables.len()) as u16
+    }
+}
 
 /// An operand of a join, or the result of one.
 pub(super) struct Operand {
@@ -34,6 +63,9 @@ pub(super) struct Operand {
     /// Its columns in the order of `*`; empty where no join of the block goes by names.
     columns: Vec<Listed>,
 }
+
+/// Most tables of a block: their sets are words.
+const MAX_TABLES: usize = 61;
 
 fn count(list: &[ast::TableRef]) -> usize {
     list.iter()
@@ -176,7 +208,7 @@ impl StatementBinder<'_> {
                 st.joins.nests[usize::from(new_nest)].needs |= mask(&left.tables);
             }
             ast::JoinKind::Right => {
-                refuse_sideways(&left.tables, &right.tables, st)?;
+                self.refuse_sideways(&left.tables, &right.tables, st)?;
                 st.joins.nests[usize::from(new_nest)].needs |= mask(&right.tables);
             }
             ast::JoinKind::Straight => {
@@ -478,4 +510,30 @@ fn listed_expr(names: &Names<'_>, l: Listed, named: bool) -> Result<Expr, SqlErr
         true => t.column_expr(i),
         false => t.listed_column_expr(i),
     })
+}
+
+fn too_many() -> SqlError {
+    SqlError::new(
+        codes::ER_TOO_MANY_TABLES,
+        format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join"),
+    )
+}
+
+/// Adds a table.
+///
+/// # Errors
+/// 1066 for a second one of a name, 1116 for too many.
+pub(super) fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlError> {
+    if st.names.has_table(&t.schema, &t.alias) {
+        return Err(SqlError::new(
+            codes::ER_NONUNIQ_TABLE,
+            format!("Not unique table/alias: '{}'", t.alias),
+        ));
+    }
+    if st.first + st.names.tables.len() >= MAX_TABLES {
+        return Err(too_many());
+    }
+    st.names.tables.push(t);
+    st.joins.add_table(nest);
+    Ok(())
 }

@@ -9,7 +9,7 @@ use types::SqlError;
 use types::error::codes;
 
 use super::StatementBinder;
-use super::from_state::{FromState, add};
+use super::from::{FromState, add};
 use super::nests::Sideways;
 use super::reads;
 use sql_expr::bind::Clause;
@@ -61,30 +61,31 @@ impl StatementBinder<'_> {
         }
         Ok(())
     }
-}
 
-/// The right operand of a RIGHT JOIN is read first: it can read nothing of the left one.
-///
-/// # Errors
-/// 3668.
-pub(super) fn refuse_sideways(
-    left: &Range<usize>,
-    right: &Range<usize>,
-    st: &FromState<'_, '_>,
-) -> Result<(), SqlError> {
-    for place in right.clone() {
-        let t = &st.names.tables[place - st.first];
-        let reads = t.lateral.iter().flat_map(|l| &l.columns);
-        let mut places = reads.map(|(slot, _)| usize::from(slot - st.base));
-        if places.any(|p| left.contains(&p)) {
-            return Err(SqlError::new(
-                codes::ER_TF_FORBIDDEN_JOIN_TYPE,
-                format!(
-                    "INNER or LEFT JOIN must be used for LATERAL references made by '{}'",
-                    t.alias
-                ),
-            ));
+    /// The right operand of a RIGHT JOIN is read first: it can read nothing of the left one.
+    ///
+    /// # Errors
+    /// 3668.
+    pub(super) fn refuse_sideways(
+        &self,
+        left: &Range<usize>,
+        right: &Range<usize>,
+        st: &FromState<'_, '_>,
+    ) -> Result<(), SqlError> {
+        for place in right.clone() {
+            let t = &st.names.tables[place - st.first];
+            let reads = t.lateral.iter().flat_map(|l| &l.columns);
+            let mut places = reads.map(|(slot, _)| usize::from(slot - st.base));
+            if places.any(|p| left.contains(&p)) {
+                return Err(SqlError::new(
+                    codes::ER_TF_FORBIDDEN_JOIN_TYPE,
+                    format!(
+                        "INNER or LEFT JOIN must be used for LATERAL references made by '{}'",
+                        t.alias
+                    ),
+                ));
+            }
         }
+        Ok(())
     }
-    Ok(())
 }

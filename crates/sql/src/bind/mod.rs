@@ -6,10 +6,8 @@
 
 mod ctes;
 mod delete;
-mod dependence;
 pub(crate) mod expanded;
 pub(crate) mod from;
-mod from_state;
 mod frozen;
 pub(crate) mod group;
 mod guard;
@@ -46,6 +44,7 @@ pub(crate) mod view_columns;
 pub(crate) mod view_def;
 pub(crate) mod view_names;
 mod views;
+mod with;
 mod zero_dates;
 
 use std::cell::{Cell, OnceCell, RefCell};

@@ -7,12 +7,12 @@ use types::SqlError;
 use types::error::codes;
 
 use super::known::{Known, written};
-use super::query::sort_key;
-use super::select::Item;
-use super::tree::{ROLLUP_SLOT, Rollup, SortKey};
 use sql_expr::agg::AggSpec;
 use sql_expr::column_name::ColumnName;
 use sql_expr::{CmpOp, Column, Expr, Node};
+
+/// Slot of what WITH ROLLUP groups by, as a row of groups has it: the grouping values, and behind them those of GROUPING.
+pub const ROLLUP_SLOT: u16 = u16::MAX - 4;
 
 /// Most arguments of GROUPING: it is a number of 64 bits.
 const MOST_ARGUMENTS: usize = 64;
@@ -40,17 +40,16 @@ fn arguments(e: &Expr) -> Option<&[Expr]> {
     }
 }
 
-/// Makes the expressions of the grouped rows read the grouping values of WITH ROLLUP.
+/// Makes the expressions of the grouped rows read the grouping values of WITH ROLLUP; yields the arguments of each GROUPING, by the place
+/// of the grouping value.
 ///
 /// # Errors
 /// 3602 for an argument of GROUPING that is not grouped by, 3601 for too many.
-pub(super) fn roll(
+pub(super) fn roll<'e>(
     keys: &[Expr],
-    items: &mut [Item<'_>],
-    having: Option<&mut Expr>,
-    order: &mut [SortKey],
+    grouped: impl IntoIterator<Item = &'e mut Expr>,
     aggregates: &[AggSpec],
-) -> Result<Box<Rollup>, SqlError> {
+) -> Result<Vec<Vec<u16>>, SqlError> {
     refuse(
         keys.iter()
             .chain(aggregates.iter().flat_map(AggSpec::inputs)),
@@ -61,15 +60,10 @@ pub(super) fn roll(
         known: Known::of(keys),
         groupings: Vec::new(),
     };
-    let items = items.iter_mut().map(|i| &mut i.expr);
-    let order = order.iter_mut().map(|k| &mut k.expr);
-    for e in items.chain(having).chain(order) {
+    for e in grouped {
         rolled.rewrite(e, true)?;
     }
-    Ok(Box::new(Rollup {
-        order: keys.iter().map(|k| sort_key(k.clone(), false)).collect(),
-        groupings: rolled.groupings,
-    }))
+    Ok(rolled.groupings)
 }
 
 struct Rolled<'k> {

@@ -5,7 +5,6 @@ use types::SqlError;
 use types::error::codes;
 
 use super::StatementBinder;
-use super::dependence::Tables;
 use super::from::{FromState, Joins, push_conjuncts};
 use super::frozen::FullName;
 use super::group;
@@ -195,7 +194,7 @@ impl StatementBinder<'_> {
         if self.ctx.cx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
             let items = &b.names.items;
             if grouped {
-                let from = Tables {
+                let from = group::Tables {
                     tables: &b.names.tables,
                     joins: &b.joins,
                     derived: &b.derived,
@@ -210,9 +209,13 @@ impl StatementBinder<'_> {
         }
         let items = &mut b.names.items;
         let rollup = if s.rollup {
-            let having = having.as_mut();
-            let aggregates = &b.aggregates;
-            Some(rollup::roll(&keys, items, having, &mut order, aggregates)?)
+            let items = items.iter_mut().map(|i| &mut i.expr);
+            let sorted = order.iter_mut().map(|k| &mut k.expr);
+            let grouped = items.chain(having.as_mut()).chain(sorted);
+            Some(Box::new(Rollup {
+                groupings: rollup::roll(&keys, grouped, &b.aggregates)?,
+                order: keys.iter().map(|k| sort_key(k.clone(), false)).collect(),
+            }))
         } else {
             let items = items.iter().map(|i| &i.expr);
             rollup::refuse(items.chain(&having).chain(order.iter().map(|k| &k.expr)))?;

@@ -29,8 +29,7 @@ use sql_parser::ast::{self, TextFormat};
 pub const GROUP_SLOT: u16 = u16::MAX - 2;
 /// Slot of the result columns of a set operation, in its ORDER BY.
 pub const OUTPUT_SLOT: u16 = u16::MAX - 3;
-/// Slot of what WITH ROLLUP groups by, as a row of groups has it: the grouping values, and behind them those of GROUPING.
-pub const ROLLUP_SLOT: u16 = u16::MAX - 4;
+pub use super::rollup::ROLLUP_SLOT;
 /// Slots from here on are none of a table.
 pub const FIRST_SPECIAL_SLOT: u16 = u16::MAX - 16;
 pub(crate) use sql_expr::INSERTED_SLOT as INSERTED;

@@ -13,7 +13,6 @@ use super::keep::Kept;
 use super::keys::{self, Ranges};
 use super::memo;
 use super::output::{Output, flush_now_and_then, limits};
-use super::rollup::Rolling;
 use super::row::{Candidate, OnlySubs};
 use super::spill::group::GroupSpill;
 use super::spool;
@@ -61,8 +60,8 @@ pub(crate) async fn run_block(
     let scanned = scannable(block) && possible && kept.is_none() && !env.is_counted();
     if let (Some(plan), Some(rollup)) = (&block.group, rollup) {
         if possible {
-            let groups = Rolling::new(block, plan, rollup, cx);
-            Box::pin(groups.run(env, outer, subs, &mut out, sink)).await?;
+            let plan = (plan, rollup);
+            Box::pin(env.roll(block, plan, outer, subs, &mut out, sink)).await?;
         }
     } else if let Some(plan) = &block.group {
         let mut subs = subs;

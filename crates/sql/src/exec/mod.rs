@@ -15,6 +15,7 @@ mod distinct;
 mod dml;
 mod env;
 mod error;
+mod feeds;
 mod grace;
 mod group;
 pub(crate) mod handler;

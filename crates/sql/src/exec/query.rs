@@ -10,7 +10,6 @@ use super::block::{Counts, run_block};
 use super::distinct::Distinct;
 use super::keymap::KeyMap;
 use super::output::{Limits, flush_now_and_then, limits};
-use super::recursion;
 use super::row::OnlySubs;
 use super::sort::{Sorter, write_sort_key};
 use super::spill::Room;
@@ -47,9 +46,9 @@ pub(crate) fn run_query<'a>(
         bounds.take = bounds.take.min(enough);
         match &q.body {
             Body::Recursive(r) => {
-                return recursion::run(r, &q.types, bounds, env, outer, sink).await;
+                return env.recur(r, &q.types, bounds, outer, sink).await;
             }
-            Body::Feed(number) => return recursion::feed(*number, env, sink).await,
+            Body::Feed(number) => return env.fed(*number, sink).await,
             _ => {}
         }
         if q.order.is_empty() && bounds == Limits::NONE && streams(&q.body) {

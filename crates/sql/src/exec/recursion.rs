@@ -5,7 +5,7 @@
 //!
 //! Never here: an order of the rows, or what a query does with those that it reads.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -26,37 +26,6 @@ use crate::plan::{Block, Recursive};
 use crate::sink::ResultSink;
 use sql_expr::{ExprType, RowSource, Val, json, write_group_key};
 
-/// What the recursive queries of a statement are to read next, by the number of each.
-#[derive(Default)]
-pub(crate) struct Feeds {
-    of: HashMap<u16, Vec<Arc<Gathered>>>,
-}
-
-/// The rows that a recursive query is to read.
-pub(super) async fn feed(
-    number: u16,
-    env: &mut Env<'_>,
-    sink: &mut dyn ResultSink,
-) -> Result<Counts, SqlError> {
-    let unread = env.feeds.of.get(&number).cloned().unwrap_or_default();
-    let mut sent = 0;
-    for rows in unread {
-        let mut pass = rows.pass();
-        while let Some(some) = rows.next(&mut pass).await? {
-            for i in 0..some.len() {
-                some.send(i, sink);
-                sent += 1;
-                flush_now_and_then(sent, env, sink).await?;
-            }
-        }
-    }
-    Ok(Counts {
-        sent,
-        found: sent,
-        no_index: false,
-    })
-}
-
 /// A recursive query that is being carried out.
 struct Recursion<'r> {
     query: &'r Recursive<Block>,
@@ -74,36 +43,63 @@ struct Recursion<'r> {
     gone: usize,
 }
 
-/// Carries a recursive query out.
-pub(super) async fn run(
-    query: &Recursive<Block>,
-    types: &[ExprType],
-    bounds: Limits,
-    env: &mut Env<'_>,
-    outer: &dyn RowSource,
-    sink: &mut dyn ResultSink,
-) -> Result<Counts, SqlError> {
-    let mut r = Recursion {
-        query,
-        types,
-        mode: convert_mode(env.cx, false),
-        bounds,
-        passed: 0,
-        sent: 0,
-        seen: query.distinct.then(|| KeyMap::new(env.cx.memory())),
-        key: Vec::new(),
-        waiting: VecDeque::new(),
-        gone: 0,
-    };
-    if bounds.needed() > 0 && bounds.take > 0 {
-        r.make(env, outer, sink).await?;
+impl Env<'_> {
+    /// Sends the rows that a recursive query is to read.
+    pub(super) async fn fed(
+        &mut self,
+        number: u16,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Counts, SqlError> {
+        let unread = self.feeds.of.get(&number).cloned().unwrap_or_default();
+        let mut sent = 0;
+        for rows in unread {
+            let mut pass = rows.pass();
+            while let Some(some) = rows.next(&mut pass).await? {
+                for i in 0..some.len() {
+                    some.send(i, sink);
+                    sent += 1;
+                    flush_now_and_then(sent, self, sink).await?;
+                }
+            }
+        }
+        Ok(counts(sent))
     }
-    env.feeds.of.remove(&query.feed);
-    Ok(Counts {
-        sent: r.sent,
-        found: r.sent,
+
+    /// Carries a recursive query out.
+    pub(super) async fn recur(
+        &mut self,
+        query: &Recursive<Block>,
+        types: &[ExprType],
+        bounds: Limits,
+        outer: &dyn RowSource,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Counts, SqlError> {
+        let mut r = Recursion {
+            query,
+            types,
+            mode: convert_mode(self.cx, false),
+            bounds,
+            passed: 0,
+            sent: 0,
+            seen: query.distinct.then(|| KeyMap::new(self.cx.memory())),
+            key: Vec::new(),
+            waiting: VecDeque::new(),
+            gone: 0,
+        };
+        if bounds.take > 0 {
+            r.make(self, outer, sink).await?;
+        }
+        self.feeds.of.remove(&query.feed);
+        Ok(counts(r.sent))
+    }
+}
+
+fn counts(sent: u64) -> Counts {
+    Counts {
+        sent,
+        found: sent,
         no_index: false,
-    })
+    }
 }
 
 impl Recursion<'_> {

@@ -27,8 +27,24 @@ use sql_expr::{
     AGGREGATE_SLOT, Column, EvalCtx, Expr, Node, RowSource, SubquerySource, Val, write_group_key,
 };
 
+impl Env<'_> {
+    /// Makes the groups of a block's rows and sends them.
+    pub(super) async fn roll(
+        &mut self,
+        block: &Block,
+        (plan, rollup): (&GroupPlan, &Rollup),
+        outer: &dyn RowSource,
+        subs: SubValues,
+        out: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let groups = Rolling::new(block, plan, rollup, self.cx);
+        groups.run(self, outer, subs, out, sink).await
+    }
+}
+
 /// The groups of a block, level by level.
-pub(super) struct Rolling<'p> {
+struct Rolling<'p> {
     block: &'p Block,
     plan: &'p GroupPlan,
     rollup: &'p Rollup,
@@ -68,7 +84,7 @@ fn is_early(e: &Expr) -> bool {
 
 impl<'p> Rolling<'p> {
     /// No rows yet.
-    pub(super) fn new(
+    fn new(
         block: &'p Block,
         plan: &'p GroupPlan,
         rollup: &'p Rollup,
@@ -127,7 +143,7 @@ impl<'p> Rolling<'p> {
     }
 
     /// Makes the groups of the block's rows and sends them.
-    pub(super) async fn run(
+    async fn run(
         mut self,
         env: &mut Env<'_>,
         outer: &dyn RowSource,
@@ -140,14 +156,20 @@ impl<'p> Rolling<'p> {
         let begun = env.begun();
         for &r in &sorted.order {
             let values: Vec<ValueRef<'_>> = sorted.rows.row(r as usize).collect();
-            if !self.take(&values, env, outer, &mut subs, out, sink).await? {
+            if !self
+                .add_row(&values, env, outer, &mut subs, out, sink)
+                .await?
+            {
                 return Ok(());
             }
         }
         if let Some(mut merged) = sorted.merged {
             while merged.advance().await? {
                 let values = read_values(merged.row(), &merged.members)?;
-                if !self.take(&values, env, outer, &mut subs, out, sink).await? {
+                if !self
+                    .add_row(&values, env, outer, &mut subs, out, sink)
+                    .await?
+                {
                     return Ok(());
                 }
             }
@@ -216,7 +238,7 @@ impl<'p> Rolling<'p> {
     }
 
     /// Takes a row into its groups, those before it that end with it sent; `false` where no more are wanted.
-    async fn take(
+    async fn add_row(
         &mut self,
         values: &[ValueRef<'_>],
         env: &mut Env<'_>,
