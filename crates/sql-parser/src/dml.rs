@@ -81,7 +81,19 @@ impl Parser<'_> {
         if !self.is(T::LParen) && !self.at_query(0) {
             return self.fail();
         }
-        insert.source = InsertSource::Query(Box::new(self.query_expression()?));
+        let query = self.query_expression()?;
+        // `VALUES ROW(..)` are rows as `VALUES (..)` are: DEFAULT may stand in them.
+        insert.source = match query {
+            Query {
+                with: None,
+                body: QueryBody::Values(rows),
+                limit: None,
+                into: None,
+                order_by,
+                ..
+            } if order_by.is_empty() => InsertSource::Values(rows),
+            query => InsertSource::Query(Box::new(query)),
+        };
         Ok(())
     }
 

@@ -162,6 +162,7 @@ impl Parser<'_> {
                 _ => break,
             };
             self.bump();
+            self.check_into_is_last()?;
             let all = self.set_quantifier();
             let body = self.query_primary()?;
             let body = self.intersect_chain(body)?;
@@ -173,6 +174,7 @@ impl Parser<'_> {
     fn intersect_chain(&mut self, first: QueryBody) -> R<QueryBody> {
         let mut rest = Vec::new();
         while self.eat(Kw::INTERSECT) {
+            self.check_into_is_last()?;
             let all = self.set_quantifier();
             let body = self.query_primary()?;
             rest.push(SetTerm {
@@ -182,6 +184,15 @@ impl Parser<'_> {
             });
         }
         Ok(chain(first, rest))
+    }
+
+    /// INTO of a query that is followed by another one is misplaced.
+    fn check_into_is_last(&mut self) -> R<()> {
+        if self.into.is_none() {
+            return Ok(());
+        }
+        let text = "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.";
+        self.other(3954, "HY000", text.to_owned())
     }
 
     fn set_quantifier(&mut self) -> bool {

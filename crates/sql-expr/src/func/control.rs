@@ -38,6 +38,7 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("field", 2, MANY, infer_field, field).light(),
     def("any_value", 1, 1, infer_first, first).light(),
     def("name_const", 2, 2, infer_name_const, name_const).light(),
+    def("grouping", 1, MANY, infer_grouping, grouping).light(),
 ];
 
 /// Brings `args[from..]` to their common type.
@@ -101,6 +102,18 @@ fn nullif(a: Args<'_>) -> Out<'_> {
     } else {
         Ok(x)
     }
+}
+
+fn infer_grouping(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
+    Ok(ExprType::int(21, false))
+}
+
+/// Where WITH ROLLUP has grouping values, something else has been put in its place.
+fn grouping(_: Args<'_>) -> Out<'_> {
+    Err(SqlError::new(
+        codes::ER_INVALID_GROUP_FUNC_USE,
+        "Invalid use of group function",
+    ))
 }
 
 fn infer_isnull(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {

@@ -34,9 +34,10 @@ impl StatementBinder<'_> {
     /// Plans DELETE.
     pub(crate) fn delete(&self, d: &ast::Delete) -> Result<BoundDelete, SqlError> {
         self.note_block(1, &d.hints);
-        if d.with.is_some() {
-            return Err(SqlError::not_supported("WITH in DELETE"));
-        }
+        self.with_ctes(d.with.as_deref(), || self.delete_of(d))
+    }
+
+    fn delete_of(&self, d: &ast::Delete) -> Result<BoundDelete, SqlError> {
         if !d.returning.is_empty() {
             return Err(SqlError::not_supported("RETURNING"));
         }
@@ -120,6 +121,11 @@ impl StatementBinder<'_> {
         };
         for t in from {
             match t {
+                ast::TableRef::Table(f)
+                    if f.name.schema.is_none() && self.cte(&f.name.name).is_some() =>
+                {
+                    all.push(of_query(f.alias.as_deref().unwrap_or(&f.name.name)));
+                }
                 ast::TableRef::Table(f) => all.push(Written {
                     schema: self.schema_of(&f.name)?,
                     name: &f.name.name,

@@ -12,6 +12,7 @@ use types::SqlError;
 use types::error::codes;
 
 use super::StatementBinder;
+use super::ctes::CteRef;
 use super::guard::Usage;
 use super::hinted::Strategies;
 use super::names::{Listed, Lowest, Names, same_name};
@@ -155,10 +156,12 @@ impl StatementBinder<'_> {
             ast::TableRef::Table(f) => self.named_or_view(f, nest, st)?,
             ast::TableRef::Derived(d) => {
                 if d.lateral {
-                    return Err(SqlError::not_supported("LATERAL"));
+                    self.lateral_table(d, nest, st)?;
+                } else {
+                    let bound = self.query(&d.query, st.names.parent)?;
+                    let t = self.derived_of(bound, &d.alias, &d.columns, st)?;
+                    add(t, nest, st)?;
                 }
-                let t = self.derived_table(&d.query, &d.alias, &d.columns, st)?;
-                add(t, nest, st)?;
             }
             ast::TableRef::JsonTable(_) => return Err(SqlError::not_supported("JSON_TABLE")),
             ast::TableRef::List(l) => {
@@ -201,9 +204,12 @@ impl StatementBinder<'_> {
         let left = self.table_ref(&j.left, left_nest, st)?;
         let right = self.table_ref(&j.right, right_nest, st)?;
         match j.kind {
-            ast::JoinKind::Left => st.joins.nests[usize::from(new_nest)].needs = mask(&left.tables),
+            ast::JoinKind::Left => {
+                st.joins.nests[usize::from(new_nest)].needs |= mask(&left.tables);
+            }
             ast::JoinKind::Right => {
-                st.joins.nests[usize::from(new_nest)].needs = mask(&right.tables);
+                self.refuse_sideways(&left.tables, &right.tables, st)?;
+                st.joins.nests[usize::from(new_nest)].needs |= mask(&right.tables);
             }
             ast::JoinKind::Straight => {
                 for t in right.tables.clone() {
@@ -400,18 +406,8 @@ impl StatementBinder<'_> {
             hidden: false,
             seen,
             shown: OnceCell::new(),
+            lateral: None,
         })
-    }
-
-    fn derived_table(
-        &self,
-        query: &ast::Query,
-        alias: &str,
-        columns: &[ast::Name],
-        st: &mut FromState<'_, '_>,
-    ) -> Result<FromTable, SqlError> {
-        let bound = self.query(query, st.names.parent)?;
-        self.derived_of(bound, alias, columns, st)
     }
 
     /// A derived table of a query that is bound.
@@ -475,27 +471,27 @@ impl StatementBinder<'_> {
             hidden: false,
             seen: None,
             shown: OnceCell::new(),
+            lateral: None,
         })
     }
 
     fn cte_table(
         &self,
-        cte: &super::query::CteRef,
+        cte: &CteRef,
         alias: &str,
         st: &mut FromState<'_, '_>,
     ) -> Result<FromTable, SqlError> {
+        if let Some(own) = &cte.own {
+            return self.own_rows(own, alias, st);
+        }
         let hidden = self.hide_ctes_from(cte.place);
-        let t = self.derived_table(&cte.def.query, alias, &cte.def.columns, st);
+        let bound = match cte.recursive {
+            true => self.recursive_query(cte, st.names.parent),
+            false => self.query(&cte.def.query, st.names.parent),
+        };
         self.show_ctes(hidden);
-        t
+        self.derived_of(bound?, alias, &cte.def.columns, st)
     }
-}
-
-fn too_many() -> SqlError {
-    SqlError::new(
-        codes::ER_TOO_MANY_TABLES,
-        format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join"),
-    )
 }
 
 /// The name of a column, and whether `*` leaves it out.
@@ -516,6 +512,17 @@ fn listed_expr(names: &Names<'_>, l: Listed, named: bool) -> Result<Expr, SqlErr
     })
 }
 
+fn too_many() -> SqlError {
+    SqlError::new(
+        codes::ER_TOO_MANY_TABLES,
+        format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join"),
+    )
+}
+
+/// Adds a table.
+///
+/// # Errors
+/// 1066 for a second one of a name, 1116 for too many.
 pub(super) fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlError> {
     if st.names.has_table(&t.schema, &t.alias) {
         return Err(SqlError::new(

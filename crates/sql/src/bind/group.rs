@@ -1,7 +1,13 @@
-//! Grouped queries: the ONLY_FULL_GROUP_BY check.
+//! Grouped queries: the ONLY_FULL_GROUP_BY check. A column may stand outside aggregates if the grouping columns determine it:
+//! functional dependence as MySQL sees it (the manual, "MySQL Handling of
+//! GROUP BY"; the rules are those of its `aggregate_check`, after SQL:2016, 4.24).
 //!
-//! A column may stand outside aggregates if the grouping columns determine it: it is one of them, WHERE fixes it, or it belongs
-//! to a table whose unique key is determined, or is computed from columns that are.
+//! - A key that is unique and not NULL determines its table. So it does where its table is extended with NULLs.
+//! - An equality of WHERE or of an inner join determines a column by what it is compared with, where these are equal in one way only.
+//! - An equality of an outer join determines a column of the inner side, where all columns that its condition reads of the other are
+//!   determined: then it is known whether there is a match.
+//! - A generated column is determined by the columns that it is computed from.
+//! - A column of a derived table or view is determined as it is in its query.
 
 use std::collections::HashSet;
 
@@ -9,110 +15,222 @@ use engine::IndexKind;
 use types::SqlError;
 use types::error::codes;
 
-use super::from::Cond;
+pub(crate) use super::known::{Known, written};
 use super::names::Names;
+use super::nests::{Cond, Joins, NestKind};
 use super::row_rules::columns_read;
+use super::scope::FromTable;
 use super::select::Item;
 use super::source::TableSource;
-use super::tree::{BoundSub, SortKey};
+use super::tree::{Body, BoundBlock, BoundQuery, BoundSub, SortKey};
 use super::window_tree::Windows;
-use sql_expr::{CmpOp, Expr, Node};
+use sql_expr::{CmpOp, Comparer, Expr, Node};
 
-/// Bound expressions, of which it is asked whether another one is the same as any: each is written down once, as thousands of them
-/// may be asked for among thousands.
-#[derive(Default)]
-pub(crate) struct Known(HashSet<String>);
+/// Columns that are known to be determined, by slot and place.
+pub(super) type Determined = HashSet<(u16, u16)>;
 
-impl Known {
-    /// These expressions.
-    pub(crate) fn of<'e>(all: impl IntoIterator<Item = &'e Expr>) -> Known {
-        let mut known = Known::default();
-        all.into_iter().for_each(|e| {
-            known.add(e);
-        });
-        known
-    }
-
-    /// One more; whether it is new.
-    pub(crate) fn add(&mut self, e: &Expr) -> bool {
-        self.0.insert(written(e))
-    }
-
-    /// Whether there is one like it.
-    pub(crate) fn has(&self, e: &Expr) -> bool {
-        !self.0.is_empty() && self.0.contains(&written(e))
-    }
+/// Those that are columns.
+pub(super) fn columns_among<'e>(all: impl IntoIterator<Item = &'e Expr>) -> Determined {
+    let columns = all.into_iter().filter_map(Expr::as_column);
+    columns.map(|c| (c.slot, c.ordinal)).collect()
 }
 
-/// The same text for the same expressions.
-pub(crate) fn written(e: &Expr) -> String {
-    match &e.node {
-        Node::Column(c) => format!("{}.{}", c.slot, c.ordinal),
-        x => format!("{x:?}"),
-    }
+/// The tables of a block, and how they are joined.
+pub(super) struct Tables<'a> {
+    /// The tables.
+    pub tables: &'a [FromTable],
+    /// The joins and conditions.
+    pub joins: &'a Joins,
+    /// The queries of derived tables.
+    pub derived: &'a [BoundQuery],
 }
 
-type Determined = HashSet<(u16, u16)>;
-
-fn determined(names: &Names<'_>, conds: &[Cond], keys: &[Expr]) -> Determined {
-    let mut known: Determined = keys
-        .iter()
-        .filter_map(Expr::as_column)
-        .map(|c| (c.slot, c.ordinal))
-        .collect();
-    loop {
-        let before = known.len();
-        for c in conds {
-            let Node::Compare(CmpOp::Eq, _, p) = &c.expr.node else {
-                continue;
-            };
-            for (x, y) in [(&p[0], &p[1]), (&p[1], &p[0])] {
-                let Some(col) = x.as_column() else { continue };
-                if fixed(y, &known) {
-                    known.insert((col.slot, col.ordinal));
+impl Tables<'_> {
+    /// Adds what the columns determine that are known.
+    pub(super) fn complete(&self, known: &mut Determined) {
+        loop {
+            let before = known.len();
+            for c in &self.joins.conds {
+                self.by_condition(c, known);
+            }
+            for t in self.tables {
+                match &t.source {
+                    TableSource::Engine(_) => by_keys(t, known),
+                    TableSource::Derived(n) => {
+                        if let Some(q) = self.derived.get(*n as usize) {
+                            by_query(t, q, known);
+                        }
+                    }
+                    TableSource::Virtual(_) => {}
                 }
             }
+            if known.len() == before {
+                return;
+            }
         }
-        for t in &names.tables {
-            let TableSource::Engine(table) = &t.source else {
+    }
+
+    /// The place of the table that a slot is of.
+    fn place(&self, slot: u16) -> Option<usize> {
+        self.tables.iter().position(|t| t.slot == slot)
+    }
+
+    fn by_condition(&self, c: &Cond, known: &mut Determined) {
+        let Node::Compare(CmpOp::Eq, comparer, p) = &c.expr.node else {
+            return;
+        };
+        let outer = c.nest != 0;
+        if outer && !self.is_decided(c.nest, known) {
+            return;
+        }
+        for (x, y) in [(&p[0], &p[1]), (&p[1], &p[0])] {
+            let Node::Column(col) = &x.node else {
                 continue;
             };
-            let unique = table.def.indexes.iter().any(|i| {
-                matches!(i.kind, IndexKind::Primary | IndexKind::Unique)
-                    && i.parts.iter().all(|p| {
-                        p.prefix == 0
-                            && !table.def.columns[usize::from(p.column)].nullable
-                            && known.contains(&(t.slot, p.column))
-                    })
-            });
-            if unique {
-                known.extend((0..t.len()).map(|i| (t.slot, i as u16)));
-            }
-            for (i, c) in table.def.columns.iter().enumerate() {
-                let Some(g) = &c.generated else { continue };
-                let read = columns_read(&g.expr, &table.def);
-                if read.iter().all(|&c| known.contains(&(t.slot, c))) {
-                    known.insert((t.slot, i as u16));
-                }
+            let inside = || {
+                let place = self.place(col.slot);
+                place.is_some_and(|t| self.joins.is_within(self.joins.nest_of[t], c.nest))
+            };
+            if is_exact(comparer, x) && (!outer || inside()) && is_fixed(y, known) {
+                known.insert((col.slot, col.ordinal));
             }
         }
-        if known.len() == before {
-            return known;
+    }
+
+    /// Whether what is determined says whether an outer join and those around it find a match.
+    fn is_decided(&self, mut nest: u16, known: &Determined) -> bool {
+        while nest != 0 {
+            match self.joins.nests.get(usize::from(nest)) {
+                Some(n) if n.parent != nest && self.is_own_decided(nest, known) => nest = n.parent,
+                _ => return false,
+            }
         }
+        true
+    }
+
+    /// The same of one: so it is where its conditions read nothing else of the tables around it.
+    fn is_own_decided(&self, nest: u16, known: &Determined) -> bool {
+        let joins = self.joins;
+        let Some(n) = joins.nests.get(usize::from(nest)) else {
+            return false;
+        };
+        let own = |slot: u16| {
+            let place = self.place(slot);
+            place.is_none_or(|t| joins.is_within(joins.nest_of[t], nest))
+        };
+        let decided = |e: &Expr| {
+            !e.any(&|x| match &x.node {
+                Node::Column(c) => !own(c.slot) && !known.contains(&(c.slot, c.ordinal)),
+                x => varies(x),
+            })
+        };
+        let conds = joins.conds.iter().filter(|c| c.nest == nest);
+        n.kind == NestKind::Outer && { conds }.all(|c| decided(&c.expr))
     }
 }
 
-fn fixed(e: &Expr, known: &Determined) -> bool {
-    let mut ok = true;
-    e.walk(&mut |x| {
-        match &x.node {
-            Node::Column(c) => ok &= known.contains(&(c.slot, c.ordinal)),
-            Node::Aggregate(_) | Node::AssignVar(..) | Node::Subquery(_) => ok = false,
-            _ => {}
-        }
-        ok
+/// Whether a column that compares equal to a value has one value only.
+fn is_exact(comparer: &Comparer, column: &Expr) -> bool {
+    match comparer {
+        Comparer::Text(collation) => *collation == column.ty.collation,
+        // Many texts are one number or one time.
+        _ => !column.ty.is_text(),
+    }
+}
+
+/// Whether a part of an expression is not the same each time, or not known here.
+fn varies(node: &Node) -> bool {
+    match node {
+        Node::Aggregate(_) | Node::AssignVar(..) => true,
+        Node::Subquery(_) | Node::Exists(_) | Node::Quantified(_) => true,
+        Node::Call(c) => c.def.volatile() || c.def.special(),
+        _ => false,
+    }
+}
+
+/// Whether an expression has one value where the columns that are known have.
+fn is_fixed(e: &Expr, known: &Determined) -> bool {
+    !e.any(&|x| match &x.node {
+        Node::Column(c) => !known.contains(&(c.slot, c.ordinal)),
+        x => varies(x),
+    })
+}
+
+/// By unique keys and generated columns.
+fn by_keys(t: &FromTable, known: &mut Determined) {
+    let TableSource::Engine(table) = &t.source else {
+        return;
+    };
+    let unique = table.def.indexes.iter().any(|i| {
+        matches!(i.kind, IndexKind::Primary | IndexKind::Unique)
+            && i.parts.iter().all(|p| {
+                p.prefix == 0
+                    && !table.def.columns[usize::from(p.column)].nullable
+                    && known.contains(&(t.slot, p.column))
+            })
     });
-    ok
+    if unique {
+        known.extend((0..t.len()).map(|i| (t.slot, i as u16)));
+    }
+    for (i, c) in table.def.columns.iter().enumerate() {
+        let Some(g) = &c.generated else { continue };
+        let read = columns_read(&g.expr, &table.def);
+        if read.iter().all(|&c| known.contains(&(t.slot, c))) {
+            known.insert((t.slot, i as u16));
+        }
+    }
+}
+
+/// By the query of a derived table.
+fn by_query(t: &FromTable, q: &BoundQuery, known: &mut Determined) {
+    let Body::Block(b) = &q.body else {
+        return;
+    };
+    let of_block = |i: usize| known.contains(&(t.slot, i as u16));
+    // A table that is extended with NULLs has one row more than its query: a column that may be NULL does not tell it from others.
+    let tells = |e: &Expr| !t.outer_joined || !e.ty.nullable;
+    let own = { b.output.iter().enumerate() }.filter(|(i, e)| of_block(*i) && tells(e));
+    let own: Vec<&Expr> = own.map(|(_, e)| uncoerced(e)).collect();
+    if own.is_empty() && t.outer_joined {
+        return;
+    }
+    let whole = Known::of(own.iter().copied());
+    let mut inner = columns_among(own);
+    let grouped = match &b.group {
+        None => None,
+        Some(g) if g.rollup.is_some() => return,
+        Some(g) => Some(&g.keys),
+    };
+    let from = Tables {
+        tables: &b.tables,
+        joins: &b.joins,
+        derived: &b.derived,
+    };
+    from.complete(&mut inner);
+    let all = grouped.is_some_and(|keys| keys.iter().all(|k| whole.has(k) || is_fixed(k, &inner)));
+    for (i, e) in b.output.iter().enumerate() {
+        if all || is_known(uncoerced(e), &whole, &inner, b) {
+            known.insert((t.slot, i as u16));
+        }
+    }
+}
+
+/// Whether a select item has one value where what is known of its block has.
+fn is_known(e: &Expr, whole: &Known, inner: &Determined, b: &BoundBlock) -> bool {
+    // What a block reads of those around it is one value for all of its rows.
+    let around = |slot: u16| slot < b.base;
+    whole.has(e)
+        || !e.any(&|x| match &x.node {
+            Node::Column(c) => !around(c.slot) && !inner.contains(&(c.slot, c.ordinal)),
+            x => varies(x),
+        })
+}
+
+fn uncoerced(e: &Expr) -> &Expr {
+    match &e.node {
+        Node::Coerce(inner) => inner,
+        _ => e,
+    }
 }
 
 /// The subquery that an expression is.
@@ -146,7 +264,7 @@ fn loose(
             inputs.find_map(|x| loose(x, keys, known, names, subqueries, windows))
         }
         Node::Column(c) if free(c.slot, c.ordinal) => Some(c.name.to_string()),
-        Node::Call(c) if c.def.name.eq_ignore_ascii_case("any_value") => None,
+        Node::Call(c) if matches!(c.def.name, "any_value" | "grouping") => None,
         _ => {
             let read = subquery_of(e).and_then(|i| subqueries.get(i as usize));
             let mut read = read.into_iter().flat_map(|s| &s.outer);
@@ -178,18 +296,21 @@ pub(crate) struct Late<'a> {
     pub windows: Option<&'a Windows>,
 }
 
-/// Checks a grouped query.
+/// Checks a grouped query. With ROLLUP nothing follows from a grouping value, which may be NULL for what differs: there is no `from` then.
 ///
 /// # Errors
 /// 1055, and 1140 without GROUP BY.
-pub(crate) fn check(
+pub(super) fn check(
     names: &Names<'_>,
-    conds: &[Cond],
+    from: Option<&Tables<'_>>,
     keys: &[Expr],
     late: &Late<'_>,
     subqueries: &[BoundSub],
 ) -> Result<(), SqlError> {
-    let known = determined(names, conds, keys);
+    let mut known = columns_among(keys);
+    if let Some(from) = from {
+        from.complete(&mut known);
+    }
     let grouped = Known::of(keys);
     let windows = late.windows;
     let mut lists = vec![

@@ -5,6 +5,7 @@
 //! are `optimize`'s.
 
 mod aggregates_around;
+mod ctes;
 mod delete;
 pub(crate) mod expanded;
 pub(crate) mod from;
@@ -15,6 +16,8 @@ pub(crate) mod handler;
 pub(crate) mod hinted;
 mod insert;
 mod insert_view;
+mod known;
+mod lateral;
 pub(crate) mod locked;
 mod meanings;
 mod met_window;
@@ -27,8 +30,10 @@ pub(crate) mod params;
 pub(crate) mod places;
 pub(crate) mod query;
 pub(crate) mod reads;
+mod recursive;
 mod related;
 pub(crate) mod relations;
+mod rollup;
 pub(crate) mod row_rules;
 pub(crate) mod scope;
 mod seen;
@@ -44,6 +49,7 @@ pub(crate) mod view_names;
 mod views;
 pub(crate) mod window_tree;
 pub(crate) mod windows;
+mod with;
 mod zero_dates;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -147,7 +153,7 @@ pub(crate) struct StatementBinder<'p> {
     blocks: Cell<u32>,
     locks: Cell<bool>,
     private: Cell<bool>,
-    ctes: query::Ctes,
+    ctes: ctes::Ctes,
     needs: RefCell<Needs>,
     seen: RefCell<Vec<Rc<Seen>>>,
     /// The table that was guarded last: its needs share its name.
@@ -181,7 +187,7 @@ impl<'p> StatementBinder<'p> {
             blocks: Cell::new(0),
             locks: Cell::new(false),
             private: Cell::new(false),
-            ctes: query::Ctes::default(),
+            ctes: ctes::Ctes::default(),
             needs: RefCell::default(),
             seen: RefCell::default(),
             guarded: RefCell::default(),
@@ -347,6 +353,7 @@ impl<'p> StatementBinder<'p> {
         let e = Binder::new(self.ctx.cx, &mut scope, clause).bind(e);
         names.clause.set(around);
         let e = e?;
+        rollup::refuse([&e])?;
         self.note_params(&e);
         Ok(e)
     }
@@ -509,6 +516,7 @@ impl<'p> StatementBinder<'p> {
                 hidden: false,
                 seen: None,
                 shown: OnceCell::new(),
+                lateral: None,
             }],
             ..Names::default()
         }

@@ -38,6 +38,15 @@ pub(crate) struct Nest {
     pub strategies: Strategies,
 }
 
+/// What the query of a LATERAL derived table reads of the tables beside it.
+#[derive(Debug, Clone)]
+pub(crate) struct Sideways {
+    /// The columns, by slot and place.
+    pub columns: Vec<(u16, u16)>,
+    /// It has the same rows wherever these have the same values; found when it is planned.
+    pub repeats: bool,
+}
+
 /// The joins of a block.
 #[derive(Default, Clone)]
 pub(crate) struct Joins {

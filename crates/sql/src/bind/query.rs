@@ -1,6 +1,5 @@
 //! Queries as a whole: set operations, VALUES, TABLE, nested queries, WITH, and the ORDER BY and LIMIT around them.
 
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use types::SqlError;
@@ -23,83 +22,22 @@ use sql_expr::bind::Clause;
 use sql_expr::{Coercibility, Expr, ExprType, Node, Shape, infer};
 use sql_parser::ast;
 
-/// The common table expressions in sight, innermost last.
-#[derive(Default)]
-pub(crate) struct Ctes {
-    list: RefCell<Vec<Arc<ast::Cte>>>,
-    /// How many names are being followed, one in another.
-    reading: Cell<u32>,
-    /// Query blocks planned so far because a name stands for them.
-    planned: Cell<u32>,
-}
-
-impl Ctes {
-    /// What is planned from here on is planned because a name stands for it.
-    pub(crate) fn begin_by_name(&self) {
-        self.reading.set(self.reading.get() + 1);
-    }
-
-    /// The end of what [`begin_by_name`](Self::begin_by_name) began.
-    pub(crate) fn end_by_name(&self) {
-        self.reading.set(self.reading.get() - 1);
-    }
-}
-
-/// Most query blocks that names may stand for in a statement.
-const MAX_BLOCKS_BY_NAME: u32 = 4096;
-
 /// Makes the columns that a query is to yield besides its own, from its names.
 pub(crate) type MoreColumns<'a> = &'a mut dyn FnMut(&Names<'_>) -> Result<Vec<Expr>, SqlError>;
 
-/// A common table expression that a name stands for.
-pub(crate) struct CteRef {
-    /// Its definition.
-    pub def: Arc<ast::Cte>,
-    /// Its place in the list: its own query sees only those before.
-    pub place: usize,
+/// An operand of a set operation behind the first.
+pub(super) struct Operand {
+    /// The operation.
+    pub op: ast::SetOp,
+    /// ALL.
+    pub all: bool,
+    /// Its query.
+    pub query: BoundQuery,
+    /// Its columns.
+    pub columns: Vec<ColumnMeta>,
 }
 
 impl StatementBinder<'_> {
-    /// Counts a query that is planned, where it is so through a name: the text bounds all others, but two that each read twice what
-    /// comes before them are four.
-    fn count_block(&self) -> Result<(), SqlError> {
-        if self.ctes.reading.get() == 0 {
-            return Ok(());
-        }
-        let n = self.ctes.planned.get() + 1;
-        self.ctes.planned.set(n);
-        if n > MAX_BLOCKS_BY_NAME {
-            return Err(SqlError::not_supported(
-                "statements of more than 4096 query blocks, counting each use of a common table expression or select item",
-            ));
-        }
-        Ok(())
-    }
-
-    /// The common table expression of that name.
-    pub(crate) fn cte(&self, name: &str) -> Option<CteRef> {
-        let list = self.ctes.list.borrow();
-        let place = list
-            .iter()
-            .rposition(|c| super::names::same_name(&c.name, name))?;
-        Some(CteRef {
-            def: Arc::clone(&list[place]),
-            place,
-        })
-    }
-
-    /// Hides the common table expressions from `place` on, while one of them is planned.
-    pub(crate) fn hide_ctes_from(&self, place: usize) -> Vec<Arc<ast::Cte>> {
-        self.ctes.begin_by_name();
-        self.ctes.list.borrow_mut().split_off(place)
-    }
-
-    /// Shows them again.
-    pub(crate) fn show_ctes(&self, hidden: Vec<Arc<ast::Cte>>) {
-        self.ctes.end_by_name();
-        self.ctes.list.borrow_mut().extend(hidden);
-    }
-
     /// Plans a query; yields its columns too.
     pub(crate) fn query(
         &self,
@@ -120,28 +58,7 @@ impl StatementBinder<'_> {
         self.ctx.cx.tick(256)?;
         let _deeper = self.ctx.cx.deeper_query()?;
         self.count_block()?;
-        let known = self.ctes.list.borrow().len();
-        if let Some(w) = &q.with {
-            if w.recursive {
-                return Err(SqlError::not_supported("WITH RECURSIVE"));
-            }
-            for (i, c) in w.ctes.iter().enumerate() {
-                if w.ctes[..i]
-                    .iter()
-                    .any(|before| super::names::same_name(&before.name, &c.name))
-                {
-                    return Err(SqlError::new(
-                        codes::ER_NONUNIQ_TABLE,
-                        format!("Not unique table/alias: '{}'", c.name),
-                    ));
-                }
-            }
-            let mut list = self.ctes.list.borrow_mut();
-            list.extend(w.ctes.iter().cloned());
-        }
-        let planned = self.query_body(q, parent, more);
-        self.ctes.list.borrow_mut().truncate(known);
-        planned
+        self.with_ctes(q.with.as_deref(), || self.query_body(q, parent, more))
     }
 
     fn query_body(
@@ -199,7 +116,7 @@ impl StatementBinder<'_> {
         }
     }
 
-    fn operand(
+    pub(super) fn operand(
         &self,
         body: &ast::QueryBody,
         parent: Option<&Names<'_>>,
@@ -220,17 +137,38 @@ impl StatementBinder<'_> {
         s: &ast::SetOperation,
         parent: Option<&Names<'_>>,
     ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
-        let (mut first, mut columns) = self.operand(&s.first, parent)?;
+        let first = self.operand(&s.first, parent)?;
+        let term = |term: &ast::SetTerm| {
+            let (query, columns) = self.operand(&term.body, parent)?;
+            Ok(Operand {
+                op: term.op,
+                all: term.all,
+                query,
+                columns,
+            })
+        };
+        let rest = s.rest.iter().map(term);
+        self.united(first, rest.collect::<Result<_, SqlError>>()?)
+    }
+
+    /// The set operation of bound operands, left to right.
+    pub(super) fn united(
+        &self,
+        (mut first, mut columns): (BoundQuery, Vec<ColumnMeta>),
+        rest: Vec<Operand>,
+    ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
         let mut types = first.types.clone();
         let mut lowest = first.lowest;
-        let mut arms = Vec::with_capacity(s.rest.len());
-        for term in &s.rest {
-            let (query, theirs) = self.operand(&term.body, parent)?;
+        let mut arms = Vec::with_capacity(rest.len());
+        for term in rest {
+            let Operand {
+                op,
+                all,
+                query,
+                columns: theirs,
+            } = term;
             if query.types.len() != types.len() {
-                return Err(SqlError::new(
-                    codes::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
-                    "The used SELECT statements have a different number of columns",
-                ));
+                return Err(SqlError::fixed(codes::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT));
             }
             for (t, o) in types.iter_mut().zip(&query.types) {
                 *t = infer::common(&[t, o], self.ctx.cx.collation, "UNION")?;
@@ -239,11 +177,7 @@ impl StatementBinder<'_> {
                 c.of_function |= other.of_function;
             }
             lowest = lowest.min(query.lowest);
-            arms.push(SetArm {
-                op: term.op,
-                all: term.all,
-                query,
-            });
+            arms.push(SetArm { op, all, query });
         }
         // Rows are compared by one collation, also where all of them are kept.
         if types
@@ -264,6 +198,9 @@ impl StatementBinder<'_> {
                 of_function: c.of_function,
                 ..ColumnMeta::computed(&c.name, t.to_data_type(), t.nullable)
             };
+        }
+        if arms.is_empty() {
+            return Ok((first, columns));
         }
         let plan = BoundQuery {
             body: Body::Set(Box::new(first), arms),
@@ -296,6 +233,8 @@ impl StatementBinder<'_> {
                     self.coerce(&mut a.query, types);
                 }
             }
+            // It is a table of its own: a block reads it.
+            Body::Recursive(_) | Body::Feed(_) => {}
         }
         q.types = types.to_vec();
     }
@@ -312,6 +251,16 @@ impl StatementBinder<'_> {
         let mut subqueries: Vec<BoundSub> = Vec::new();
         let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
         let mut types: Vec<ExprType> = Vec::new();
+        if rows.iter().any(Vec::is_empty) {
+            return Err(SqlError::fixed(
+                codes::ER_TABLE_VALUE_CONSTRUCTOR_MUST_HAVE_COLUMNS,
+            ));
+        }
+        if rows.iter().flatten().any(|e| *e == ast::Expr::Default) {
+            return Err(SqlError::fixed(
+                codes::ER_TABLE_VALUE_CONSTRUCTOR_CANNOT_HAVE_DEFAULT,
+            ));
+        }
         for (i, row) in rows.iter().enumerate() {
             let row = row
                 .iter()

@@ -73,6 +73,11 @@ pub(crate) fn each_expr(q: &BoundQuery, f: &mut dyn FnMut(&Expr)) {
             each_expr(first, f);
             arms.iter().for_each(|a| each_expr(&a.query, f));
         }
+        Body::Recursive(r) => {
+            each_expr(&r.seed, f);
+            r.members.iter().for_each(|q| each_expr(q, f));
+        }
+        Body::Feed(_) => {}
     }
     q.order.iter().for_each(|k| f(&k.expr));
 }

@@ -18,6 +18,7 @@ use super::guard::Seen;
 use super::hinted::TableHints;
 use super::met_window::MetWindow;
 use super::names::{Denoted, Listed, Lowest, Names, resolved_expr, same_name};
+use super::nests::Sideways;
 use super::select::Item;
 use super::source::TableSource;
 use super::tree::{BoundSub, DefaultPlan, INSERTED};
@@ -75,6 +76,8 @@ pub(crate) struct FromTable {
     pub seen: Option<Rc<Seen>>,
     /// What its columns are called in messages, once one is resolved.
     pub shown: OnceCell<Arc<dyn TableNames>>,
+    /// What its query reads of other tables of its FROM, where it does.
+    pub lateral: Option<Box<Sideways>>,
 }
 
 /// The names of a table of FROM.
@@ -120,6 +123,7 @@ impl FromTable {
             hidden: false,
             seen: None,
             shown: OnceCell::new(),
+            lateral: None,
         }
     }
 

@@ -15,10 +15,12 @@ use super::hinted::BlockHints;
 use super::meta;
 use super::names::{Listed, Names, resolved_expr, same_column, same_name};
 use super::query::{MoreColumns, position, sort_key};
+use super::rollup;
 use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{
-    Body, BoundBlock, BoundQuery, BoundSub, GroupPlan, LockSpec, SortKey, SubAggregates, Yields,
+    Body, BoundBlock, BoundQuery, BoundSub, GroupPlan, LockSpec, Rollup, SortKey, SubAggregates,
+    Yields,
 };
 use super::window_tree::Windows;
 use crate::sink::ColumnMeta;
@@ -80,6 +82,7 @@ struct Clauses {
     having: Option<Expr>,
     order: Vec<SortKey>,
     windows: Option<Box<Windows>>,
+    rollup: Option<Box<Rollup>>,
 }
 
 impl StatementBinder<'_> {
@@ -93,9 +96,6 @@ impl StatementBinder<'_> {
         parent: Option<&Names<'_>>,
         more: Option<MoreColumns<'_>>,
     ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
-        if s.rollup {
-            return Err(SqlError::not_supported("WITH ROLLUP"));
-        }
         let number = self.note_block(s.number, &s.hints);
         let mut b = self.bind_tables(&s.from, parent)?;
         b.names.list = &s.items;
@@ -105,6 +105,7 @@ impl StatementBinder<'_> {
             having,
             order,
             windows,
+            rollup,
         } = clauses;
         let grouped = b.has_groups(&keys);
         let from_below = SubAggregates {
@@ -130,8 +131,8 @@ impl StatementBinder<'_> {
             aggregates: b.aggregates,
             carried: Vec::new(),
             below: from_below,
-            rollup: false,
             in_order: false,
+            rollup,
         });
         let block = BoundBlock {
             number,
@@ -185,7 +186,7 @@ impl StatementBinder<'_> {
                 _ => None,
             })
             .collect();
-        let having = match &s.having {
+        let mut having = match &s.having {
             Some(h) => Some(self.bind_grouped(
                 h,
                 Clause::Having,
@@ -204,28 +205,49 @@ impl StatementBinder<'_> {
         }
         let windows = self.windows(&s.windows, std::mem::take(&mut b.windows), &b.names)?;
         if self.ctx.cx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
-            let conds = &b.joins.conds;
             let items = &b.names.items;
             if grouped {
-                let having = having.as_ref();
-                let subqueries = &b.subqueries;
+                let from = group::Tables {
+                    tables: &b.names.tables,
+                    joins: &b.joins,
+                    derived: &b.derived,
+                };
+                let from = Some(&from).filter(|_| !s.rollup);
                 let late = group::Late {
                     items,
-                    having,
+                    having: having.as_ref(),
                     order: &order,
                     windows: windows.as_deref(),
                 };
-                group::check(&b.names, conds, &keys, &late, subqueries)?;
+                group::check(&b.names, from, &keys, &late, &b.subqueries)?;
             }
             if s.options.distinct {
                 group::check_distinct(items, &order, windows.as_deref())?;
             }
         }
+        let items = &mut b.names.items;
+        let rollup = if s.rollup {
+            if windows.is_some() {
+                return Err(SqlError::not_supported("window functions over WITH ROLLUP"));
+            }
+            let items = items.iter_mut().map(|i| &mut i.expr);
+            let sorted = order.iter_mut().map(|k| &mut k.expr);
+            let grouped = items.chain(having.as_mut()).chain(sorted);
+            Some(Box::new(Rollup {
+                groupings: rollup::roll(&keys, grouped, &b.aggregates)?,
+                order: keys.iter().map(|k| sort_key(k.clone(), false)).collect(),
+            }))
+        } else {
+            let items = items.iter().map(|i| &i.expr);
+            rollup::refuse(items.chain(&having).chain(order.iter().map(|k| &k.expr)))?;
+            None
+        };
         Ok(Clauses {
             keys,
             having,
             order,
             windows,
+            rollup,
         })
     }
 
@@ -559,10 +581,14 @@ fn lock_query(query: &mut BoundQuery, spec: LockSpec) {
             lock_below(&tables, derived, &mut b.locks);
             b.tables = tables;
         }
-        Body::Rows(..) => {}
+        Body::Rows(..) | Body::Feed(_) => {}
         Body::Set(first, arms) => {
             lock_query(first, spec);
             arms.iter_mut().for_each(|a| lock_query(&mut a.query, spec));
+        }
+        Body::Recursive(r) => {
+            lock_query(&mut r.seed, spec);
+            r.members.iter_mut().for_each(|q| lock_query(q, spec));
         }
     }
 }

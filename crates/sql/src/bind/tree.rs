@@ -31,6 +31,7 @@ pub const GROUP_SLOT: u16 = u16::MAX - 2;
 pub const OUTPUT_SLOT: u16 = u16::MAX - 3;
 /// Slot of the columns that a row on its way to the window functions carries.
 pub const WINDOW_ROW_SLOT: u16 = u16::MAX - 5;
+pub use super::rollup::ROLLUP_SLOT;
 /// Slots from here on are none of a table.
 pub const FIRST_SPECIAL_SLOT: u16 = u16::MAX - 16;
 pub use super::sort_key::SortKey;
@@ -301,6 +302,25 @@ pub enum Body<B> {
     Rows(Vec<Vec<Expr>>, Vec<Sub<B>>),
     /// UNION, EXCEPT, INTERSECT, left to right.
     Set(Box<Query<B>>, Vec<SetArm<B>>),
+    /// A common table expression that names itself.
+    Recursive(Box<Recursive<B>>),
+    /// What a recursive query reads where it names itself: the rows that it has not read yet, by the query's [`Recursive::feed`].
+    Feed(u16),
+}
+
+/// A query that is carried out again on the rows that it has made.
+#[derive(Clone)]
+pub struct Recursive<B> {
+    /// What makes the first rows.
+    pub seed: Query<B>,
+    /// What makes more of them, each reading the rows by a [`Body::Feed`].
+    pub members: Vec<Query<B>>,
+    /// Each row is there once.
+    pub distinct: bool,
+    /// A number that no other query of the statement has.
+    pub feed: u16,
+    /// The columns: their names, and the types that values of the members are converted to.
+    pub columns: Vec<(Box<str>, DataType)>,
 }
 
 /// A further operand of a set operation.
@@ -352,11 +372,20 @@ pub struct GroupPlan {
     /// How subqueries read the aggregates.
     pub below: SubAggregates,
     /// WITH ROLLUP.
-    pub rollup: bool,
+    pub rollup: Option<Box<Rollup>>,
     /// Every aggregate is COUNT(*).
     pub only_count_star: bool,
     /// The rows of each group come one behind the other.
     pub in_order: bool,
+}
+
+/// WITH ROLLUP.
+#[derive(Clone)]
+pub struct Rollup {
+    /// The order of the grouping values.
+    pub order: Vec<SortKey>,
+    /// The arguments of each GROUPING, by the place of the grouping value.
+    pub groupings: Vec<Vec<u16>>,
 }
 
 /// Under which slots the subqueries of a block read its aggregates: `slot` has them all, and the next one those from place `own` on,

@@ -128,9 +128,10 @@ impl StatementBinder<'_> {
     /// Plans UPDATE.
     pub(crate) fn update(&self, u: &ast::Update) -> Result<BoundUpdate, SqlError> {
         self.note_block(1, &u.hints);
-        if u.with.is_some() {
-            return Err(SqlError::not_supported("WITH in UPDATE"));
-        }
+        self.with_ctes(u.with.as_deref(), || self.update_of(u))
+    }
+
+    fn update_of(&self, u: &ast::Update) -> Result<BoundUpdate, SqlError> {
         let usage = match u.tables.as_slice() {
             [ast::TableRef::Table(_)] => Usage::Update,
             _ => Usage::UpdateOrRead,
@@ -396,6 +397,9 @@ fn reader(q: &BoundQuery, table: &Arc<Table>, by: Option<&Arc<str>>) -> Option<O
         Body::Rows(_, subs) => subs.iter().find_map(|s| reader(&s.query, table, by)),
         Body::Set(first, arms) => reader(first, table, by)
             .or_else(|| arms.iter().find_map(|a| reader(&a.query, table, by))),
+        Body::Recursive(r) => reader(&r.seed, table, by)
+            .or_else(|| r.members.iter().find_map(|q| reader(q, table, by))),
+        Body::Feed(_) => None,
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct BatchGrouper<'p> {
 /// each group.
 fn suited(plan: &GroupPlan, filter: &[Expr], aggregates: &Aggregates) -> bool {
     let mut args = plan.aggregates.iter().flat_map(|a| a.inputs());
-    !plan.rollup
+    plan.rollup.is_none()
         && !aggregates.states().iter().any(GroupStates::is_by_rows)
         && !filter.iter().any(batch::has_effects)
         && !plan.keys.iter().any(batch::has_effects)

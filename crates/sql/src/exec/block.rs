@@ -55,13 +55,20 @@ pub(crate) async fn run_block(
     let mut out = Output::new(block, bounds, cx);
     let nothing = bounds.take == 0 && !block.calc_found_rows;
     let possible = !nothing && constants_hold(block, env, outer, &subs).await?;
-    let mut kept = if possible && !env.is_counted() {
+    let rollup = block.group.as_ref().and_then(|g| g.rollup.as_deref());
+    let mut kept = if possible && rollup.is_none() && !env.is_counted() {
         spool::take(block, env, outer, &subs).await?
     } else {
         None
     };
     let scanned = scannable(block) && possible && kept.is_none() && !env.is_counted();
-    if let Some(plan) = &block.group {
+    if let (Some(plan), Some(rollup)) = (&block.group, rollup) {
+        if possible {
+            let plan = (plan, rollup);
+            let own = std::mem::take(&mut subs);
+            Box::pin(env.roll(block, plan, outer, own, &mut out, sink)).await?;
+        }
+    } else if let Some(plan) = &block.group {
         let plain = block.row_subqueries.is_empty() && !block.special;
         let by_scan = scanned && plain && !plan.in_order;
         let empty = Nulls(outer, block.places.base());
@@ -180,7 +187,7 @@ fn counts(block: &Block, out: &Output<'_>) -> Counts {
     }
 }
 
-fn mode(block: &Block, table: usize) -> ReadMode {
+pub(super) fn mode(block: &Block, table: usize) -> ReadMode {
     keys::read_mode(block.tables[table].lock)
 }
 

@@ -6,7 +6,7 @@ use types::SqlError;
 use super::change_log::BinlogContext;
 use super::named_locks::NamedLocks;
 use super::waiting::HasApplier;
-use super::{memo, spool, waiting};
+use super::{feeds, memo, spool, waiting};
 use crate::access::SecurityContext;
 use crate::binary_log::BinaryLog;
 use sql_expr::{EvalCtx, EvalError};
@@ -45,6 +45,7 @@ pub(crate) struct Env<'e> {
     pub binlog: Option<BinlogContext<'e>>,
     pub spools: spool::Spools,
     pub memos: memo::Memos,
+    pub feeds: feeds::Feeds,
     /// What is counted, for EXPLAIN ANALYZE.
     pub(super) tally: Option<Box<crate::plan::tally::Tally>>,
     /// Nothing follows a wait but its answer: a SLEEP that is interrupted says so, and is no error.
@@ -67,6 +68,7 @@ impl<'e> Env<'e> {
             binlog: ctx.binlog,
             spools: spool::Spools::default(),
             memos: memo::Memos::default(),
+            feeds: feeds::Feeds::default(),
             tally: None,
             only_waits: false,
             worked: 0,

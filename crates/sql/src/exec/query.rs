@@ -44,6 +44,13 @@ pub(crate) fn run_query<'a>(
         }
         let mut bounds = limits(q.limit.as_ref(), env.cx)?;
         bounds.take = bounds.take.min(enough);
+        match &q.body {
+            Body::Recursive(r) => {
+                return env.recur(r, &q.types, bounds, outer, sink).await;
+            }
+            Body::Feed(number) => return env.fed(*number, sink).await,
+            _ => {}
+        }
         if q.order.is_empty() && bounds == Limits::NONE && streams(&q.body) {
             return stream(&q.body, env, outer, sink).await;
         }
@@ -65,7 +72,7 @@ fn counts_all(body: &Body<Block>) -> bool {
     match body {
         Body::Block(b) => b.calc_found_rows,
         Body::Set(first, _) => counts_all(&first.body),
-        Body::Rows(..) => false,
+        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) => false,
     }
 }
 
@@ -129,6 +136,9 @@ async fn collect(
                 run_query(&a.query, env, outer, &mut other, u64::MAX).await?;
                 rows = combine(rows, other, a, types, env).await?;
             }
+        }
+        Body::Recursive(_) | Body::Feed(_) => {
+            return Err(SqlError::internal("a recursive query among others"));
         }
     }
     rows.end().await?;

@@ -87,17 +87,21 @@ pub(crate) fn write_sort_key(
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
     for k in order {
-        let v = k.expr.eval(cx, row)?;
-        let v = match &v {
-            Val::Enum(n, _) => ValueRef::UInt(u64::from(*n)),
-            Val::Set(n, _) | Val::Bit(n, _) => ValueRef::UInt(*n),
-            // At full precision, whatever the type shows.
-            Val::Double(d) => ValueRef::Double(*d),
-            v => v.as_value_ref(&k.expr.ty),
-        };
-        k.part.encode(v, out);
+        write_key_part(k, &k.expr.eval(cx, row)?, out);
     }
     Ok(())
+}
+
+/// Appends the part of a sort key that a value is.
+pub(crate) fn write_key_part(k: &SortKey, v: &Val<'_>, out: &mut Vec<u8>) {
+    let v = match v {
+        Val::Enum(n, _) => ValueRef::UInt(u64::from(*n)),
+        Val::Set(n, _) | Val::Bit(n, _) => ValueRef::UInt(*n),
+        // At full precision, whatever the type shows.
+        Val::Double(d) => ValueRef::Double(*d),
+        v => v.as_value_ref(&k.expr.ty),
+    };
+    k.part.encode(v, out);
 }
 
 /// The first bytes of the value's key; `scratch` is for those that are not known without the rest.

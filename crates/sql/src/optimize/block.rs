@@ -16,6 +16,7 @@ use super::joins;
 use super::lateral;
 use super::needless;
 use super::spool;
+use super::unnest;
 use super::windows;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
@@ -48,6 +49,11 @@ impl Optimizer<'_> {
             false => covering::columns_read(&b, &places),
         };
         extremes::find_extremes(&mut b);
+        for t in &mut b.tables {
+            if let (TableSource::Derived(n), Some(l)) = (&t.source, &mut t.lateral) {
+                l.repeats = unnest::is_steady(&b.derived[*n as usize]);
+            }
+        }
         let by_key = lateral::candidates(&b, self.switches(), changes);
         let first_rows = first_rows::wanted(&b);
         let BoundBlock {
@@ -103,7 +109,7 @@ impl Optimizer<'_> {
         let mut found = joins::plan(request)?;
         if let Some(step) = found.steps.first_mut().filter(|s| s.jump.is_some()) {
             match &group {
-                Some(g) if g.rollup => step.jump = None,
+                Some(g) if g.rollup.is_some() => step.jump = None,
                 Some(_) => {}
                 // Rows that are wanted once are groups.
                 None => {
@@ -126,7 +132,7 @@ impl Optimizer<'_> {
         if let Some(g) = &mut group {
             let weeded = !found.weedout.is_empty();
             let alone = windows.is_none();
-            g.in_order = found.groups.is_some() && alone && !g.rollup && !weeded;
+            g.in_order = found.groups.is_some() && alone && g.rollup.is_none() && !weeded;
             if g.in_order && found.groups == Some(true) {
                 delivered = std::mem::take(&mut order);
             }

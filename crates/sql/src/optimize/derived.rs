@@ -65,6 +65,10 @@ fn can_merge(block: &BoundBlock, t: usize, q: &BoundQuery) -> bool {
     let own = &block.tables[t];
     let read_below = |outer: &[(u16, u16)]| outer.iter().any(|o| o.0 == own.slot);
     let free = block.joins.nest_of[t] == 0;
+    let beside = block.tables.iter().filter_map(|x| x.lateral.as_deref());
+    // What it reads beside it, a table in it would read of the block.
+    let apart = own.lateral.is_none() || b.derived.iter().all(|q| q.lowest == u16::MAX);
+    let read_beside = { beside }.any(|l| read_below(&l.columns));
     // The order of its rows is seen outside.
     b.order.is_empty()
         && q.order.is_empty()
@@ -79,6 +83,8 @@ fn can_merge(block: &BoundBlock, t: usize, q: &BoundQuery) -> bool {
         && !b.tables.is_empty()
         && block.tables.len() + b.tables.len() - 1 <= MOST_TABLES
         && block.locks[t].is_none()
+        && !read_beside
+        && apart
         && !block.subqueries.iter().any(|s| read_below(&s.outer))
         && is_steady(q)
         && b.output.iter().all(|e| match e.as_column() {
@@ -291,7 +297,7 @@ pub(super) fn takes(q: &BoundQuery, e: &Expr) -> bool {
         return false;
     }
     match &q.body {
-        Body::Rows(..) => false,
+        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) => false,
         Body::Set(first, arms) => takes(first, e) && arms.iter().all(|a| takes(&a.query, e)),
         Body::Block(b) => {
             // Fewer rows would change what window functions see.
@@ -331,7 +337,7 @@ pub(super) fn takes(q: &BoundQuery, e: &Expr) -> bool {
 
 pub(super) fn put(q: &mut BoundQuery, e: &Expr, slot: u16) {
     match &mut q.body {
-        Body::Rows(..) => {}
+        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) => {}
         Body::Set(first, arms) => {
             put(first, e, slot);
             arms.iter_mut().for_each(|a| put(&mut a.query, e, slot));

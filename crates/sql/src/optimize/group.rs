@@ -38,7 +38,7 @@ impl GroupPlan {
                 slot: u16::MAX,
                 own: 0,
             },
-            rollup: false,
+            rollup: None,
             in_order: false,
             only_count_star: false,
         }

@@ -520,6 +520,11 @@ fn blocks(q: &mut BoundQuery, f: &mut dyn FnMut(&mut BoundBlock)) {
             blocks(first, f);
             arms.iter_mut().for_each(|a| blocks(&mut a.query, f));
         }
+        Body::Recursive(r) => {
+            blocks(&mut r.seed, f);
+            r.members.iter_mut().for_each(|q| blocks(q, f));
+        }
+        Body::Feed(_) => {}
     }
 }
 

@@ -11,6 +11,7 @@ use std::cell::RefCell;
 
 use types::SqlError;
 
+use super::ITERATIONS;
 use super::access::Choice;
 use super::by_key::ByKey;
 use super::conditions::{CondInfo, Request};
@@ -51,7 +52,8 @@ pub(super) fn candidates(
             continue;
         };
         let query = &block.derived[n as usize];
-        if block.tables.len() > 1 && is_open(t, switches) && is_split(query) {
+        let free = t.lateral.is_none();
+        if free && block.tables.len() > 1 && is_open(t, switches) && is_split(query) {
             all.resize_with(block.derived.len(), || None);
             all[n as usize] = Some(query.clone());
         }
@@ -65,7 +67,7 @@ fn is_split(q: &BoundQuery) -> bool {
         return false;
     };
     let grouped = match &b.group {
-        Some(g) => !g.keys.is_empty() && !g.rollup,
+        Some(g) => !g.keys.is_empty() && g.rollup.is_none(),
         None => b.distinct,
     };
     grouped
@@ -87,9 +89,13 @@ pub(super) fn cost_of(q: &QueryPlan) -> f64 {
     };
     match &q.body {
         Body::Block(b) => of_block(b),
-        Body::Rows(..) => 0.0,
+        Body::Rows(..) | Body::Feed(_) => 0.0,
         Body::Set(first, arms) => {
             cost_of(first) + arms.iter().map(|a| cost_of(&a.query)).sum::<f64>()
+        }
+        Body::Recursive(r) => {
+            let members = r.members.iter().map(cost_of).sum::<f64>();
+            cost_of(&r.seed) + members * ITERATIONS
         }
     }
 }

@@ -44,7 +44,7 @@ use types::SqlError;
 
 use crate::bind::tree::{
     Body, BoundBlock, BoundBody, BoundQuery, BoundStatement, BoundSub, FIRST_SPECIAL_SLOT, Insert,
-    InsertRows, Query, SetArm, Sub, UsedTable,
+    InsertRows, Query, Recursive, SetArm, Sub, UsedTable,
 };
 use crate::bind::{self, BindCtx};
 use crate::plan::{Block, InsertPlan, Plan, PlanBody, QueryPlan, SubPlan, explain};
@@ -216,6 +216,14 @@ impl Optimizer<'_> {
                 let arms = arms.into_iter().map(arm).collect::<Result<_, SqlError>>()?;
                 Body::Set(Box::new(first), arms)
             }
+            Body::Recursive(r) => Body::Recursive(Box::new(Recursive {
+                seed: self.query(r.seed)?,
+                members: self.queries(r.members)?,
+                distinct: r.distinct,
+                feed: r.feed,
+                columns: r.columns,
+            })),
+            Body::Feed(feed) => Body::Feed(feed),
         };
         Ok(Query {
             body,
@@ -271,6 +279,11 @@ impl Optimizer<'_> {
     }
 }
 
+/// How often a recursive query is carried out, where nothing is known.
+const ITERATIONS: f64 = 10.0;
+/// How many rows it reads each time.
+const FED: f64 = 2.0;
+
 /// Rows that a query yields, roughly.
 fn rows_of(q: &QueryPlan) -> f64 {
     match &q.body {
@@ -279,5 +292,10 @@ fn rows_of(q: &QueryPlan) -> f64 {
         Body::Set(first, arms) => {
             rows_of(first) + arms.iter().map(|a| rows_of(&a.query)).sum::<f64>()
         }
+        Body::Recursive(r) => {
+            let members = r.members.iter().map(rows_of).sum::<f64>();
+            rows_of(&r.seed) + members * ITERATIONS
+        }
+        Body::Feed(_) => FED,
     }
 }

@@ -48,6 +48,7 @@ pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
         access: step.access.clone(),
         buffer: Some(keys),
         lateral: None,
+        anew: false,
         filter,
         probe,
         implied: step.implied.clone(),

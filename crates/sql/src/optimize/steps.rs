@@ -150,7 +150,8 @@ fn step(
         depends |= tables_of(e, req.places, req.subqueries) & bound != 0;
     });
     let kept = from.is_kept(req.switches) && s > 0 && !depends;
-    let buffer = if choice.by_key.is_some() {
+    let sideways = from.lateral.as_deref();
+    let buffer = if choice.by_key.is_some() || sideways.is_some() {
         Some(Vec::new())
     } else if !stored || kept {
         Some(match from.is_hashed(req.switches) {
@@ -164,7 +165,11 @@ fn step(
         table: t as u16,
         access: choice.access,
         buffer,
-        lateral: choice.by_key.map(|k| k.columns.into()),
+        lateral: match sideways {
+            Some(l) => Some(l.columns.clone().into()),
+            None => choice.by_key.map(|k| k.columns.into()),
+        },
+        anew: sideways.is_some_and(|l| !l.repeats),
         filter: Vec::new(),
         probe: Vec::new(),
         implied: Vec::new(),

@@ -82,6 +82,10 @@ pub(super) fn unnest(
     if block.subqueries.is_empty() || block.tables.is_empty() || block.straight {
         return;
     }
+    if block.tables.iter().any(|t| t.lateral.is_some()) {
+        // Its rows are made again, and their numbers do not tell them apart.
+        return;
+    }
     let mut gone = vec![false; block.subqueries.len()];
     let mut at = 0;
     while at < block.joins.conds.len() {
@@ -258,8 +262,9 @@ fn locks(q: &BoundQuery) -> bool {
                 || b.derived.iter().any(locks)
                 || b.subqueries.iter().any(|s| locks(&s.query))
         }
-        Body::Rows(..) => false,
+        Body::Rows(..) | Body::Feed(_) => false,
         Body::Set(first, arms) => locks(first) || arms.iter().any(|a| locks(&a.query)),
+        Body::Recursive(r) => locks(&r.seed) || r.members.iter().any(locks),
     }
 }
 
@@ -280,6 +285,9 @@ fn mergeable(q: &BoundQuery) -> bool {
         && !b.straight
         && !b.calc_found_rows
         && b.locks.iter().all(Option::is_none)
+        && b.tables.iter().all(|t| t.lateral.is_none())
+        // A table in it would read of the block what is around it now.
+        && b.derived.iter().all(|q| q.lowest == u16::MAX)
         && !b.output.iter().any(asks)
 }
 

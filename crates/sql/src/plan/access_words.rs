@@ -1,7 +1,7 @@
 //! How EXPLAIN FORMAT=TREE says what is done: parts of indexes, orders, limits.
 
-use super::tree::{KeyExpr, RangeAccess};
-use crate::bind::tree::{LimitPlan, SortKey};
+use super::tree::{KeyExpr, QueryPlan, RangeAccess};
+use crate::bind::tree::{Body, LimitPlan, SortKey};
 use engine::Table;
 use sql_expr::{Expr, Val};
 
@@ -11,6 +11,18 @@ pub(super) fn join_name(kind: &str) -> &str {
         "left" => "left join",
         "semi" => "semijoin",
         _ => "antijoin",
+    }
+}
+
+/// What is done to have the rows of a derived table.
+pub(super) fn materialize_text(q: &QueryPlan, name: &str, by_key: bool) -> String {
+    match &q.body {
+        Body::Recursive(r) if r.distinct => {
+            format!("Materialize recursive CTE {name} with deduplication")
+        }
+        Body::Recursive(_) => format!("Materialize recursive CTE {name}"),
+        _ if by_key => "Materialize (invalidate on other keys)".to_owned(),
+        _ => "Materialize".to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::TableSource;
 use super::lines::{Line, describe};
 use super::tree::{Block, Explained, PlanBody, QueryPlan};
 use super::{json_form, shape, tree_form, words};
-use crate::bind::tree::{Body, ExplainForm, InsertRows};
+use crate::bind::tree::{Body, ExplainForm, GroupPlan, InsertRows};
 use crate::sink::ColumnMeta;
 
 /// The rows of an EXPLAIN so far.
@@ -127,6 +127,7 @@ fn is_simple(q: &QueryPlan) -> bool {
         Body::Block(b) => b.subqueries.is_empty() && b.derived.is_empty(),
         Body::Rows(_, s) => s.is_empty(),
         Body::Set(_, arms) => arms.is_empty(),
+        Body::Recursive(_) | Body::Feed(_) => false,
     }
 }
 
@@ -171,6 +172,11 @@ impl Listing {
                 };
                 self.add(Some(self.next_id), kind, line);
             }
+            Body::Recursive(r) => {
+                self.query(&r.seed, kind);
+                r.members.iter().for_each(|q| self.query(q, "UNION"));
+            }
+            Body::Feed(_) => {}
             Body::Set(first, arms) => {
                 let number = |list: &Listing, q: &QueryPlan| match shape::number(q) {
                     0 => list.next_id + 1,
@@ -220,7 +226,10 @@ impl Listing {
         } else {
             for (i, s) in b.steps.iter().enumerate() {
                 let mut line = describe(b, s, i);
-                if let TableSource::Derived(n) = b.tables[usize::from(s.table)].source {
+                let t = &b.tables[usize::from(s.table)];
+                if shape::is_fed(b, t) {
+                    line.extra.insert(0, "Recursive");
+                } else if let TableSource::Derived(n) = t.source {
                     let number = match shape::number(&b.derived[n as usize]) {
                         0 => self.next_id + 1 + u64::from(n),
                         n => u64::from(n),
@@ -232,13 +241,17 @@ impl Listing {
                     line.extra.push("Duplicates weeded out");
                 }
                 if i == 0 {
-                    if b.group.as_ref().is_some_and(|g| !g.keys.is_empty())
+                    let rolls = |g: &GroupPlan| g.rollup.is_some();
+                    let sorts = b.windows.as_ref().is_some_and(|w| w.sorts());
+                    if b.group
+                        .as_ref()
+                        .is_some_and(|g| !g.keys.is_empty() && !rolls(g))
                         || b.windows.is_some()
                         || (b.distinct && !b.order.is_empty())
                     {
                         line.extra.push("Using temporary");
                     }
-                    if !b.order.is_empty() || b.windows.as_ref().is_some_and(|w| w.sorts()) {
+                    if !b.order.is_empty() || sorts || b.group.as_ref().is_some_and(rolls) {
                         line.extra.push("Using filesort");
                     }
                 }

@@ -131,6 +131,30 @@ fn query(q: &QueryPlan) -> Members {
             members
         }
         Body::Set(first, arms) if arms.is_empty() => query(first),
+        Body::Recursive(r) => {
+            let specification = |(q, recursive): (&QueryPlan, bool)| {
+                let mut members = vec![
+                    ("dependent", Json::Bool(q.lowest != u16::MAX)),
+                    ("cacheable", Json::Bool(true)),
+                ];
+                if recursive {
+                    members.insert(0, ("recursive", Json::Bool(true)));
+                }
+                members.push(("query_block", Json::Object(query(q))));
+                Json::Object(members)
+            };
+            let members = r.members.iter().map(|q| (q, true));
+            let all = std::iter::once((&r.seed, false)).chain(members);
+            let result = vec![
+                ("using_temporary_table", Json::Bool(true)),
+                (
+                    "query_specifications",
+                    Json::List(all.map(specification).collect()),
+                ),
+            ];
+            vec![("union_result", Json::Object(result))]
+        }
+        Body::Feed(_) => Vec::new(),
         Body::Set(first, arms) => {
             let queries = || std::iter::once(&**first).chain(arms.iter().map(|a| &a.query));
             let temporary = arms.iter().any(|a| !a.all) || !q.order.is_empty();
@@ -404,8 +428,8 @@ fn table(
         used.iter().map(|i| &b.subqueries[*i as usize]),
         &mut m,
     );
-    if let TableSource::Derived(n) = t.source {
-        let q = &b.derived[n as usize];
+    if let (TableSource::Derived(n), false) = (&t.source, shape::is_fed(b, t)) {
+        let q = &b.derived[*n as usize];
         let made = vec![
             ("using_temporary_table", Json::Bool(true)),
             (

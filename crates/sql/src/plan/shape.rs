@@ -1,7 +1,7 @@
 //! The joins of a block as a tree: steps follow each other, and those of an outer join, semi-join or anti-join are a part of their own.
 
 use super::TableSource;
-use super::tree::{Block, LateExpr, QueryPlan, Step};
+use super::tree::{Block, LateExpr, QueryPlan, Step, TablePlan};
 use crate::bind::from::NestKind;
 use crate::bind::tree::Body;
 
@@ -74,14 +74,25 @@ fn between<'p>(
 pub(crate) fn number(q: &QueryPlan) -> u32 {
     match &q.body {
         Body::Block(b) => b.number,
-        Body::Rows(..) => 0,
+        Body::Rows(..) | Body::Feed(_) => 0,
         Body::Set(first, _) => number(first),
+        Body::Recursive(r) => number(&r.seed),
     }
+}
+
+/// Whether a table of a block is where a recursive query reads its own rows.
+pub(crate) fn is_fed(b: &Block, t: &TablePlan) -> bool {
+    let query = match t.source {
+        TableSource::Derived(n) => b.derived.get(n as usize),
+        _ => None,
+    };
+    query.is_some_and(|q| matches!(q.body, Body::Feed(_)))
 }
 
 /// What the query of a derived table is called: one that is made for one key at a time as in MariaDB.
 pub(crate) fn derived_kind(block: &Block, number: usize) -> &'static str {
     match is_lateral(block, number) {
+        true if block.derived[number].lowest != u16::MAX => "DEPENDENT DERIVED",
         true => "LATERAL DERIVED",
         false => "DERIVED",
     }

@@ -246,6 +246,8 @@ pub struct Step {
     /// A derived table that is made again for each combination of values that these columns have before it: slot and place. Its
     /// query reads them.
     pub lateral: Option<Box<[(u16, u16)]>>,
+    /// It is made anew for each combination, whatever the values: its query is not the same twice.
+    pub anew: bool,
     /// Conditions on a row, beyond what the access implies; checked while scanning.
     pub filter: Vec<Expr>,
     /// Conditions with rows before, checked on kept rows.

@@ -1,9 +1,11 @@
 //! EXPLAIN FORMAT=TREE: the plan as a tree of operations, each with what is expected of it; and with what it did, for EXPLAIN ANALYZE.
 
+mod grouped;
+
 use std::fmt::Write;
 
 use super::TableSource;
-use super::access_words::{equal, join_name, limit_text, range_text, sort_text};
+use super::access_words::{equal, join_name, limit_text, materialize_text, range_text, sort_text};
 use super::shape::{self, Nest, Part};
 use super::tally::{Count, Place, Tally};
 use super::tree::{Access, Block, PlanBody, QueryPlan, RangeAccess, Step, SubPlan};
@@ -170,6 +172,12 @@ impl Former<'_> {
                 self.subqueries(subs, "in projection", &mut ops);
                 ops
             }
+            // The table that is made of it says so: see `scan`.
+            Body::Recursive(r) => {
+                let members = r.members.iter().flat_map(|q| self.query(q));
+                self.query(&r.seed).into_iter().chain(members).collect()
+            }
+            Body::Feed(_) => Vec::new(),
             Body::Set(first, arms) => {
                 let mut inputs = self.query(first);
                 let mut all = true;
@@ -234,23 +242,8 @@ impl Former<'_> {
             let text = format!("Remove duplicate {names} rows using temporary table (weedout)");
             op = Op::over(text, op);
         }
-        let cost = op.expected.map_or(0.0, |e| e.0);
         if let Some(g) = &b.group {
-            op = if g.keys.is_empty() {
-                let all: Vec<String> = g.aggregates.iter().map(|a| cx.aggregate_text(a)).collect();
-                Op::new(format!("Aggregate: {}", all.join(", ")), vec![op]).expect(cost, 1.0)
-            } else {
-                let made = Op::new("Aggregate using temporary table", vec![op]);
-                let mut done = self.counted(b, Place::Groups);
-                if let (Done::Counted(c), Some(t)) = (&mut done, self.tally) {
-                    // They are there when all rows have come.
-                    let steps = (0..b.steps.len()).filter_map(|s| t.get(b, Place::Step(s as u16)));
-                    let rows: u64 = steps.map(|c| c.total).sum();
-                    (c.first, c.total) = (c.first + rows, c.total + rows);
-                }
-                let made = made.done(done);
-                Op::new("Table scan on <temporary>", vec![made])
-            };
+            op = self.grouped(b, g, op);
         }
         if let Some(h) = &b.having {
             op = self.filter(b, std::iter::once(h), op, &mut shown);
@@ -517,12 +510,15 @@ impl Former<'_> {
         let table = match &t.source {
             TableSource::Engine(table) => table,
             TableSource::Virtual(_) => return Op::new(format!("Table scan on {name}"), Vec::new()),
+            TableSource::Derived(_) if shape::is_fed(b, t) => {
+                return Op::new(format!("Scan new records on {name}"), Vec::new());
+            }
             TableSource::Derived(n) => {
-                let made = self.query(&b.derived[*n as usize]);
-                let made = match s.lateral {
-                    Some(_) => Op::new("Materialize (invalidate on other keys)", made),
-                    None => Op::new("Materialize", made),
-                };
+                let q = &b.derived[*n as usize];
+                let made = Op::new(
+                    materialize_text(q, name, s.lateral.is_some()),
+                    self.query(q),
+                );
                 return Op::new(format!("Table scan on {name}"), vec![made]);
             }
         };

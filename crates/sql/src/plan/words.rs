@@ -151,6 +151,14 @@ pub(crate) fn query(q: &QueryPlan, names: &[&str], out: &mut String) {
             let rows: Vec<String> = rows.iter().map(row).collect();
             let _ = write!(out, "values {}", rows.join(","));
         }
+        Body::Recursive(r) => {
+            arm(&r.seed, names, out);
+            for q in &r.members {
+                out.push_str(if r.distinct { " union " } else { " union all " });
+                arm(q, names, out);
+            }
+        }
+        Body::Feed(_) => {}
         Body::Set(first, arms) => {
             arm(first, names, out);
             for a in arms {
@@ -166,7 +174,7 @@ pub(crate) fn query(q: &QueryPlan, names: &[&str], out: &mut String) {
             }
         }
     }
-    if !matches!(q.body, Body::Block(_)) {
+    if !matches!(q.body, Body::Block(_) | Body::Feed(_)) {
         order(&q.order, &|e| sql_expr::text(e), out);
         limit(q.limit.as_ref(), out);
     }
@@ -177,7 +185,8 @@ fn arm(q: &QueryPlan, names: &[&str], out: &mut String) {
     let apart = match &q.body {
         Body::Block(b) => !b.order.is_empty() || !b.delivered.is_empty() || b.limit.is_some(),
         Body::Rows(..) => !q.order.is_empty() || q.limit.is_some(),
-        Body::Set(..) => true,
+        Body::Set(..) | Body::Recursive(_) => true,
+        Body::Feed(_) => false,
     };
     if apart {
         out.push('(');
@@ -227,6 +236,9 @@ fn tail(b: &Block, out: &mut String) {
         for (i, k) in g.keys.iter().enumerate() {
             out.push_str(if i == 0 { " group by " } else { "," });
             out.push_str(&cx.text(k));
+        }
+        if g.rollup.is_some() {
+            out.push_str(" with rollup");
         }
     }
     if let Some(h) = &b.having {
@@ -360,6 +372,7 @@ fn table(b: &Block, t: &TablePlan, out: &mut String) {
                 let _ = write!(out, " {}", quoted(&t.alias));
             }
         }
+        TableSource::Derived(_) if shape::is_fed(b, t) => out.push_str(&quoted(&t.alias)),
         TableSource::Derived(n) => {
             let names: Vec<&str> = t.columns.iter().map(|c| &**c).collect();
             if shape::is_lateral(b, *n as usize) {

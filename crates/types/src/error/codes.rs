@@ -438,6 +438,11 @@ codes! {
     ER_NO_SYSTEM_SCHEMA_ACCESS = 3552, "HY000", "Access to %s '%s' is rejected.";
     ER_UNRESOLVED_TABLE_LOCK = 3568, "HY000", "Unresolved table name %s in locking clause.";
     ER_LOCK_NOWAIT = 3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
+    ER_CTE_RECURSIVE_REQUIRES_UNION = 3573, "HY000", "Recursive Common Table Expression '%s' should contain a UNION";
+    ER_CTE_RECURSIVE_REQUIRES_NONRECURSIVE_FIRST = 3574, "HY000", "Recursive Common Table Expression '%s' should have one or more non-recursive query blocks followed by one or more recursive ones";
+    ER_CTE_RECURSIVE_FORBIDS_AGGREGATION = 3575, "HY000", "Recursive Common Table Expression '%s' can contain neither aggregation nor window functions in recursive query block";
+    ER_CTE_RECURSIVE_FORBIDDEN_JOIN_ORDER = 3576, "HY000", "In recursive query block of Recursive Common Table Expression '%s', the recursive table must neither be in the right argument of a LEFT JOIN, nor be forced to be non-first with join order hints";
+    ER_CTE_RECURSIVE_REQUIRES_SINGLE_REFERENCE = 3577, "HY000", "In recursive query block of Recursive Common Table Expression '%s', the recursive table must be referenced only once, and not in any subquery";
     ER_WINDOW_NO_SUCH_WINDOW = 3579, "HY000", "Window name '%s' is not defined.";
     ER_WINDOW_CIRCULARITY_IN_WINDOW_GRAPH = 3580, "HY000", "There is a circularity in the window dependency graph.";
     ER_WINDOW_NO_CHILD_PARTITIONING = 3581, "HY000", "A window which depends on another cannot define partitioning.";
@@ -458,10 +463,13 @@ codes! {
     ER_WINDOW_ROWS_INTERVAL_USE = 3596, "HY000", "Window '%s': INTERVAL can only be used with RANGE frames.";
     ER_WINDOW_EXPLAIN_JSON = 3598, "HY000", "To get information about window functions use EXPLAIN FORMAT=JSON";
     ER_WINDOW_FUNCTION_IGNORES_FRAME = 3599, "HY000", "Window function '%s' ignores the frame clause of window '%s' and aggregates over the whole partition";
+    ER_INVALID_NO_OF_ARGS = 3601, "HY000", "Too many arguments for function %s: %lu; maximum allowed is %s.";
+    ER_FIELD_IN_GROUPING_NOT_GROUP_BY = 3602, "HY000", "Argument #%u of GROUPING function is not in GROUP BY";
     ER_ILLEGAL_PRIVILEGE_LEVEL = 3619, "HY000", "Illegal privilege level specified for %s";
     ER_MANDATORY_ROLE = 3628, "HY000", "The role %s is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %u iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_CREDENTIALS_CONTRADICT_TO_HISTORY = 3638, "HY000", "Cannot use these credentials for '%s@%s' because they contradict the password history policy";
+    ER_TF_FORBIDDEN_JOIN_TYPE = 3668, "HY000", "INNER or LEFT JOIN must be used for LATERAL references made by '%s'";
     ER_REGEXP_ILLEGAL_ARGUMENT = 3685, "HY000", "Illegal argument to a regular expression.";
     ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR = 3686, "HY000", "Index out of bounds in regular expression search.";
     ER_REGEXP_RULE_SYNTAX = 3688, "HY000", "Syntax error in regular expression on line %u, character %u.";
@@ -527,6 +535,8 @@ codes! {
     ER_FUNCTIONAL_INDEX_DATA_IS_TOO_LONG = 3907, "22001", "Data too long for functional index '%s'.";
     ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME = 3939, "HY000", "Table has multiple constraints with the name '%s'. Please use constraint specific 'DROP' clause.";
     ER_CONSTRAINT_NOT_FOUND = 3940, "HY000", "Constraint '%s' does not exist.";
+    ER_TABLE_VALUE_CONSTRUCTOR_MUST_HAVE_COLUMNS = 3942, "HY000", "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
+    ER_TABLE_VALUE_CONSTRUCTOR_CANNOT_HAVE_DEFAULT = 3943, "HY000", "A VALUES clause cannot use DEFAULT values, unless used as a source in an INSERT statement.";
     ER_CLIENT_LOCAL_FILES_DISABLED = 3948, "42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
     ER_MISPLACED_INTO = 3954, "HY000", "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.";
     ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK = 3955, "HY000", "Access denied for user '%s'@'%s'. Account is blocked for %s day(s) (%s day(s) remaining) due to %u consecutive failed logins.";

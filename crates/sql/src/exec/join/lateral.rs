@@ -25,6 +25,10 @@ impl Join<'_> {
         let cx = env.cx;
         let mut key = std::mem::take(&mut self.key);
         key.clear();
+        if step.anew {
+            self.levels[t].batches += 1;
+            key.extend_from_slice(&self.levels[t].batches.to_le_bytes());
+        }
         let tuple = self.tuple();
         for &(slot, ordinal) in columns {
             write_exactly(tuple.column(slot, ordinal), &mut key);

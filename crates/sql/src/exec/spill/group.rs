@@ -26,7 +26,8 @@ pub(crate) struct GroupSpill {
     parts: Option<Partitions>,
 }
 
-fn columns_of(plan: &GroupPlan) -> Vec<(u16, u16)> {
+/// The columns that the grouping reads.
+pub(crate) fn columns_of(plan: &GroupPlan) -> Vec<(u16, u16)> {
     let ordered = plan.aggregates.iter().flat_map(|a| &a.order_by);
     let args = plan.aggregates.iter().flat_map(|a| &a.args);
     let all = plan.keys.iter().chain(args).chain(&plan.carried);
@@ -55,7 +56,7 @@ fn can_wait(plan: &GroupPlan) -> bool {
 impl GroupSpill {
     /// Nothing spilled. `None` where there is one group.
     pub fn new(plan: &GroupPlan, cx: &EvalCtx<'_>) -> Option<GroupSpill> {
-        (!plan.keys.is_empty() && !plan.rollup).then(|| GroupSpill {
+        (!plan.keys.is_empty() && plan.rollup.is_none()).then(|| GroupSpill {
             room: Room::table(cx),
             columns: Vec::new(),
             depth: 0,

@@ -3,6 +3,7 @@
 mod agree;
 mod batches;
 mod changes;
+mod iterated;
 mod joins;
 mod jumps;
 mod memory;
