@@ -199,6 +199,7 @@ impl StatementBinder<'_> {
         Ok(BoundUpdate {
             block: c.into_block(order, limit),
             targets,
+            several: usage != Usage::Update,
             ignore: u.ignore,
             relations,
             checks: self.check_subqueries.take(),
