@@ -240,6 +240,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "read-rows-not-locked",
         "session::tests::conflicts::what_a_change_has_looked_at_stays_locked",
     ),
+    (
+        "read-beside-a-change-not-locked",
+        "session::tests::conflicts::what_is_read_beside_a_change_is_shared",
+    ),
 ];
 
 /// What tests of backups must find: the bug, and the test that fails with it.

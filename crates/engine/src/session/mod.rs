@@ -110,6 +110,8 @@ pub struct Session {
     read_only: bool,
     /// The running statement writes.
     writes: bool,
+    /// What it reads beside is locked at every level.
+    shares: bool,
     pub(crate) isolation: Isolation,
     snapshot: Option<Snapshot>,
     pub(crate) txid: TxnId,
@@ -204,6 +206,7 @@ impl Session {
             explicit: false,
             read_only: false,
             writes: false,
+            shares: false,
             isolation: Isolation::default(),
             snapshot: None,
             txid: TxnId::NONE,
@@ -343,6 +346,7 @@ impl Session {
             self.isolation = isolation;
         }
         self.writes = false;
+        self.shares = false;
         if self.isolation <= Isolation::ReadCommitted {
             self.close_snapshot();
         }
@@ -353,6 +357,11 @@ impl Session {
     /// in a transaction of its own as well: its plain reads lock.
     pub fn statement_writes(&mut self) {
         self.writes = true;
+    }
+
+    /// What the statement that has begun reads without a locking clause is locked for sharing, at every level.
+    pub fn statement_shares(&mut self) {
+        self.shares = true;
     }
 
     /// Undoes what the statement did. If the whole transaction was rolled back meanwhile, nothing is left to do.

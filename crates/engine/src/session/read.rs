@@ -1,6 +1,7 @@
 //! Point reads on the clustered index, and reading overflow columns.
 
 use super::conflict::{Conflict, ConflictCheck, RowLock};
+use super::read_mode::mode_of;
 use super::{Isolation, LockWait, Pins, ReadMode, Session};
 use crate::error;
 use crate::lock::Mode;
@@ -98,6 +99,11 @@ impl Session {
             }
             ReadMode::Gathered => {
                 self.get_locking(t, key, Some(Mode::Exclusive), LockWait::Wait, &mut f)
+                    .await?
+            }
+            ReadMode::Beside => {
+                let lock = self.row_lock(ReadMode::Beside).and_then(|(mode, _)| mode);
+                self.get_locking(t, key, lock, LockWait::Wait, &mut f)
                     .await?
             }
             // By their whole key, parents and children are locked by functions of their own.
@@ -365,12 +371,4 @@ pub(crate) fn current<'v>(
         return Err(Conflict::Damaged);
     }
     Ok(Some((v, row)))
-}
-
-/// FOR UPDATE or FOR SHARE.
-pub(super) fn mode_of(exclusive: bool) -> Mode {
-    match exclusive {
-        true => Mode::Exclusive,
-        false => Mode::Shared,
-    }
 }

@@ -1,6 +1,7 @@
 //! How a statement reads a table, and what its isolation level makes of that.
 
 use super::{Isolation, LockWait, Session};
+use crate::lock::Mode;
 use base::TxnId;
 
 /// How rows are read.
@@ -21,6 +22,9 @@ pub enum ReadMode {
     /// As [`Current`](Self::Current), by which rows are gathered that are changed later, each judged anew when it is its turn: they are locked as they are
     /// found. Where ranges are not guarded that ends when locks have taken half of the memory that they may.
     Gathered,
+    /// Beside what a statement changes or computes, where ranges are not guarded: the newest committed version, locked for sharing until locks have taken
+    /// half of the memory that they may.
+    Beside,
     /// As parents that a new child looks for: the newest committed version, locked for sharing, at every level. Nothing is guarded: who deletes
     /// a parent waits for its lock.
     Parent,
@@ -32,11 +36,15 @@ pub enum ReadMode {
 }
 
 impl Session {
-    /// Where reads with locks are guarded, what a statement that writes reads is locked, and at SERIALIZABLE also what a transaction reads.
+    /// Where reads with locks are guarded, what a statement that writes reads is locked, and at SERIALIZABLE also what a transaction reads. What a statement
+    /// [shares](Session::statement_shares) is locked at every level.
     pub(crate) fn effective(&self, mode: ReadMode) -> ReadMode {
         let locks = match self.isolation {
-            Isolation::RepeatableRead => self.writes,
-            Isolation::Serializable => self.writes || self.explicit || self.txid != TxnId::NONE,
+            Isolation::RepeatableRead => self.writes || self.shares,
+            Isolation::Serializable => {
+                self.writes || self.shares || self.explicit || self.txid != TxnId::NONE
+            }
+            _ if self.shares && mode == ReadMode::Consistent => return ReadMode::Beside,
             _ => return mode,
         };
         let lock = |exclusive| ReadMode::Lock {
@@ -52,5 +60,33 @@ impl Session {
             ReadMode::Current | ReadMode::Gathered => lock(true),
             m => m,
         }
+    }
+
+    /// Whether plain reads of the statement lock the rows that match, and no others.
+    pub fn locks_what_matches(&self) -> bool {
+        self.effective(ReadMode::Consistent) == ReadMode::Beside
+    }
+
+    /// How rows that are read so are locked, where they are read by ranges; no mode: they are not, but their writers waited for. `None`: of a snapshot.
+    pub(super) fn row_lock(&self, mode: ReadMode) -> Option<(Option<Mode>, LockWait)> {
+        let room = || !self.engine.locks.is_short() && !base::mutant!("gathered-unlocked");
+        let (mode, wait) = match mode {
+            ReadMode::Consistent => return None,
+            ReadMode::Lock { exclusive, wait } => (Some(mode_of(exclusive)), wait),
+            ReadMode::Current => (None, LockWait::Wait),
+            ReadMode::Gathered => (room().then_some(Mode::Exclusive), LockWait::Wait),
+            ReadMode::Beside => (room().then_some(Mode::Shared), LockWait::Wait),
+            ReadMode::Parent => (Some(Mode::Shared), LockWait::Wait),
+            ReadMode::Children { exclusive } => (Some(mode_of(exclusive)), LockWait::Wait),
+        };
+        Some((mode, wait))
+    }
+}
+
+/// FOR UPDATE or FOR SHARE.
+pub(super) fn mode_of(exclusive: bool) -> Mode {
+    match exclusive {
+        true => Mode::Exclusive,
+        false => Mode::Shared,
     }
 }

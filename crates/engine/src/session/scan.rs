@@ -5,7 +5,8 @@ use super::ahead::{next_candidate, read_candidates};
 use super::candidates::{Candidate, Candidates};
 use super::conflict::{Conflict, ConflictCheck, RowLock};
 use super::guard_cursor::GuardCursor;
-use super::read::{Reader, current, mode_of};
+use super::read::{Reader, current};
+use super::read_mode::mode_of;
 use super::reference::is_of_foreign_key;
 use super::same_entry::SameEntry;
 use super::scan_spec::{End, KeyBound, ScanSpec, names_one_row, successor};
@@ -265,17 +266,7 @@ impl Session {
     /// What to judge locking reads by; `None` for consistent ones.
     fn scan_check(&mut self, scan: &Scan) -> Option<Locking> {
         let id = scan.table.def.indexes[0].id;
-        let (mode, wait) = match scan.mode {
-            ReadMode::Consistent => return None,
-            ReadMode::Lock { exclusive, wait } => (Some(mode_of(exclusive)), wait),
-            ReadMode::Current => (None, LockWait::Wait),
-            ReadMode::Gathered => {
-                let room = !self.engine.locks.is_short() && !base::mutant!("gathered-unlocked");
-                (room.then_some(Mode::Exclusive), LockWait::Wait)
-            }
-            ReadMode::Parent => (Some(Mode::Shared), LockWait::Wait),
-            ReadMode::Children { exclusive } => (Some(mode_of(exclusive)), LockWait::Wait),
-        };
+        let (mode, wait) = self.row_lock(scan.mode)?;
         let mut check = self.conflict_check(id, wait);
         let newest = is_of_foreign_key(scan.mode);
         if newest {

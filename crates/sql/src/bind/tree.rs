@@ -178,6 +178,8 @@ pub(crate) struct BoundUpdate {
     pub block: BoundBlock,
     /// What changes, by table.
     pub targets: Vec<UpdateTarget>,
+    /// Its text names several tables, whether or not all of them change.
+    pub several: bool,
     /// IGNORE.
     pub ignore: bool,
     /// The foreign keys that it meets.

@@ -200,6 +200,7 @@ impl StatementBinder<'_> {
         Ok(BoundUpdate {
             block: c.into_block(order, limit),
             targets,
+            several: usage != Usage::Update,
             ignore: u.ignore,
             relations,
             checks: self.check_subqueries.take(),

@@ -178,7 +178,7 @@ impl Session {
         params: &[Value],
     ) -> Result<(Val<'static>, ExprType), SqlError> {
         for _ in 0..REPLANS {
-            self.begin_rows(Rows::Read)?;
+            self.begin_sharing_rows(Rows::Read)?;
             let outcome = self.eval_in_statement(expr, params).await;
             let outcome = self.end_statement(outcome).await;
             if let Some(outcome) = ExecError::unless_stale(outcome) {
@@ -242,7 +242,10 @@ impl Session {
             room::more().await;
         }
         let _deadline = self.deadline(plan.time_limit);
-        self.begin_rows(Rows::of(&plan))?;
+        match plan.body.shares_what_it_reads() {
+            true => self.begin_sharing_rows(Rows::of(&plan))?,
+            false => self.begin_rows(Rows::of(&plan))?,
+        }
         let outcome = self.run_in_statement(plan, params, sink).await;
         self.end_statement(outcome).await
     }

@@ -87,6 +87,19 @@ impl Session {
         Ok(())
     }
 
+    /// As [`begin_rows`](Self::begin_rows), for a statement that locks for sharing what it reads beside, at every level. InnoDB does that for all but SELECT,
+    /// HANDLER, and [what reads as SELECT does](crate::plan::PlanBody::shares_what_it_reads) below REPEATABLE READ.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) fn begin_sharing_rows(&mut self, rows: Rows) -> Result<(), SqlError> {
+        self.begin_rows(rows)?;
+        if !base::mutant!("read-beside-a-change-not-locked") {
+            self.engine.statement_shares();
+        }
+        Ok(())
+    }
+
     /// As [`begin_rows`](Self::begin_rows), for a statement that waits for nothing; `true` where it is a transaction of its own. `None`
     /// where it may not change rows, and where the long way has to begin it: what was set for the next transaction alone, and a
     /// transaction that begins by itself.

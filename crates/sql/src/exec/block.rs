@@ -61,7 +61,9 @@ pub(crate) async fn run_block(
     } else {
         None
     };
-    let scanned = scannable(block) && possible && kept.is_none() && !env.is_counted();
+    // Where rows that match are locked, and no others, a scan may ask for a row twice, and locks those that it is told to take.
+    let once = scannable(block) && !env.session.locks_what_matches();
+    let scanned = once && possible && kept.is_none() && !env.is_counted();
     if let (Some(plan), Some(rollup)) = (&block.group, rollup) {
         if possible {
             let plan = (plan, rollup);

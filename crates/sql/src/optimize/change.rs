@@ -23,6 +23,7 @@ impl Optimizer<'_> {
         Ok(UpdatePlan {
             block,
             targets: u.targets,
+            several: u.several,
             ignore: u.ignore,
             relations: u.relations,
             streaming,

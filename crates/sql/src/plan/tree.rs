@@ -15,8 +15,8 @@ use crate::bind::places::Places;
 use crate::bind::relations::Relations;
 use crate::bind::source::TableSource;
 use crate::bind::tree::{
-    Body, GroupPlan, Insert, LimitPlan, LockSpec, Query, SortKey, Sub, TimeLimit, UpdateTarget,
-    UsedTable, Yields,
+    Body, GroupPlan, Insert, InsertRows, LimitPlan, LockSpec, Query, SortKey, Sub, TimeLimit,
+    UpdateTarget, UsedTable, Yields,
 };
 use crate::sink::ColumnMeta;
 use sql_expr::Expr;
@@ -94,6 +94,19 @@ impl PlanBody {
                 analyzed.is_some_and(PlanBody::changes_temporary_tables_alone)
             }
             PlanBody::PointGet(_) | PlanBody::Query(_) | PlanBody::Do(_) => false,
+        }
+    }
+}
+
+impl PlanBody {
+    /// Whether what it reads beside what it changes is locked for sharing at every level. Below REPEATABLE READ these read as SELECT does: INSERT, REPLACE and
+    /// CREATE TABLE of a query, and UPDATE of one table.
+    pub fn shares_what_it_reads(&self) -> bool {
+        match self {
+            PlanBody::Insert(x) => matches!(x.source, InsertRows::Values(_)),
+            PlanBody::Update(x) => x.several,
+            PlanBody::Delete(_) | PlanBody::Do(_) => true,
+            PlanBody::PointGet(_) | PlanBody::Query(_) | PlanBody::Explain(_) => false,
         }
     }
 }
@@ -366,6 +379,8 @@ pub struct UpdatePlan {
     pub block: Block,
     /// What changes, by table.
     pub targets: Vec<UpdateTarget>,
+    /// Its text names several tables, whether or not all of them change.
+    pub several: bool,
     /// IGNORE.
     pub ignore: bool,
     /// The rows can be changed while they are scanned: one table, no sort, and no key of the scan changes.

@@ -10,6 +10,7 @@ use harness::step::Outcome;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use wire::client::blocking::Conn;
 use wire::client::{ClientError, Value};
 
 /// How soon the error log says it, and clients go on after there is room.
@@ -142,6 +143,7 @@ impl<'a> Round<'a> {
         );
         self.kill_one()?;
         let mut conn = connect(&self.setup)?;
+        self.refused(&mut conn)?;
         let files = must(&mut conn, "SHOW BINARY LOGS")?;
         let Some([Value::Bytes(name), ..]) =
             files.get(files.len().saturating_sub(2)).map(|r| &r[..])
@@ -179,6 +181,30 @@ impl<'a> Round<'a> {
         writers.stop()?;
         self.verify()?;
         Ok(server)
+    }
+
+    /// Statements that need room and do not wait for it: they are told so at once, and have done nothing.
+    fn refused(&self, conn: &mut Conn) -> Outcome<()> {
+        let before = must(conn, "SHOW BINARY LOGS")?;
+        for sql in [
+            "FLUSH BINARY LOGS",
+            "FLUSH LOGS",
+            "RESET BINARY LOGS AND GTIDS",
+            "RESET MASTER",
+        ] {
+            let begun = Instant::now();
+            match query(conn, sql) {
+                Err(ClientError::Server(e)) if e.code == 1026 => {}
+                other => return Err(format!("{sql} on a full disk: {other:?}")),
+            }
+            if begun.elapsed() > SOON {
+                return Err(format!("{sql} took {} s", begun.elapsed().as_secs()));
+            }
+        }
+        match must(conn, "SHOW BINARY LOGS")? == before {
+            true => Ok(()),
+            false => Err("what was refused has changed the files".to_owned()),
+        }
     }
 
     /// Statements that only look.

@@ -7,7 +7,7 @@
 //! Then one volume alone is full: that of the tables, of the engine's log, of temporary files, of the binary log.
 
 mod binlog;
-mod filesystem;
+pub mod filesystem;
 mod round;
 mod statements;
 mod volumes;

@@ -37,6 +37,7 @@ const FULL: Scale = Scale {
         abusers: 64,
         waits: Duration::from_millis(250),
         abuse: None,
+        room_alone: false,
     },
 };
 
@@ -56,6 +57,7 @@ const SHORT: Scale = Scale {
         abusers: 48,
         waits: BYSTANDER_WAITS,
         abuse: None,
+        room_alone: false,
     },
 };
 
@@ -86,6 +88,9 @@ pub struct Options {
     /// One kind of abuse alone, by its place in the list.
     #[arg(long, value_name = "NUMBER")]
     abuse: Option<usize>,
+    /// Of the attacks the one on the room for temporary files alone.
+    #[arg(long)]
+    attack_room: bool,
     /// Connections of the attackers.
     #[arg(long)]
     abusers: Option<u64>,
@@ -103,10 +108,15 @@ pub fn command(options: &Options) -> Outcome<()> {
     scale.rounds = options.rounds.unwrap_or(scale.rounds);
     scale.attack.seconds = options.attack.unwrap_or(scale.attack.seconds);
     scale.attack.abuse = options.abuse;
+    scale.attack.room_alone = options.attack_room;
     scale.attack.abusers = options.abusers.unwrap_or(scale.attack.abusers);
     if let Some(socket) = &options.attack_on {
         return account::attackers::attack(&account::attackers::Orders {
             socket: socket.clone(),
+            attack: match options.attack_room {
+                true => account::attackers::Kind::Room,
+                false => account::attackers::Kind::Everything,
+            },
             abusers: scale.attack.abusers,
             abuse: scale.attack.abuse,
         });

@@ -21,6 +21,8 @@ pub struct Attack {
     pub waits: Duration,
     /// One kind of abuse alone, by its place in the list.
     pub abuse: Option<usize>,
+    /// The attack on the room for temporary files alone.
+    pub room_alone: bool,
 }
 
 /// How much of everything.

@@ -172,7 +172,11 @@ fn run(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
             .without("innodb-flush-log-at-trx-commit")
             .without("innodb-lock-wait-timeout")
             .option("innodb-flush-log-at-trx-commit=2")
-            .option("innodb-lock-wait-timeout=60");
+            .option("innodb-lock-wait-timeout=60")
+            .option(&format!(
+                "secure-file-priv={}",
+                held::files_of(&setup).display()
+            ));
         let server = quick.start()?;
         if !plan.held_alone {
             play::all(&server, plan.orders, &plan.only, plan.bless)?;

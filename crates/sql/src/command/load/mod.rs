@@ -134,7 +134,7 @@ impl Session {
             true => Rows::TemporaryChanged,
             false => Rows::Changed,
         };
-        let begun = self.begin_rows(rows);
+        let begun = self.begin_sharing_rows(rows);
         let outcome = match begun {
             Ok(()) => {
                 let table = Arc::clone(&load.table);

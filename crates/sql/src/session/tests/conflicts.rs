@@ -160,3 +160,72 @@ fn what_a_change_has_looked_at_stays_locked() {
         a.run("ROLLBACK");
     }
 }
+
+/// What is read beside a change, or for a value that goes elsewhere, is held for sharing at every level. What InnoDB reads as SELECT does below REPEATABLE
+/// READ is free there.
+#[test]
+fn what_is_read_beside_a_change_is_shared() {
+    let s = server();
+    let (mut a, mut b) = (Client::in_test(&s), Client::in_test(&s));
+    a.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)");
+    a.run("INSERT INTO t VALUES (1, 5), (2, 6), (3, 7)");
+    a.run("CREATE TABLE o (id INT PRIMARY KEY, v INT)");
+    a.run("INSERT INTO o VALUES (1, 0), (2, 0)");
+    let always = [
+        "DELETE FROM o WHERE id = (SELECT MAX(id) FROM t WHERE v = 6)",
+        "DELETE o FROM o WHERE id IN (SELECT id FROM t WHERE id = 2)",
+        "INSERT INTO o VALUES (9, (SELECT v FROM t WHERE id = 2))",
+        "INSERT INTO o VALUES (1, 0) ON DUPLICATE KEY UPDATE v = (SELECT v FROM t WHERE id = 2)",
+        "REPLACE INTO o SET id = 9, v = (SELECT v FROM t WHERE id = 2)",
+        "UPDATE o JOIN o AS p ON p.id = o.id SET o.v = (SELECT v FROM t WHERE id = 2)",
+        "SET @a = (SELECT v FROM t WHERE id = 2)",
+        "SET @a = 1, @b = 1 + (SELECT MAX(v) FROM t WHERE v = 6)",
+        "DO (SELECT v FROM t WHERE id = 2)",
+    ];
+    let above = [
+        "UPDATE o SET v = (SELECT v FROM t WHERE id = 2) WHERE id = 1",
+        "INSERT INTO o SELECT 9, v FROM t WHERE id = 2",
+        "REPLACE INTO o SELECT 9, v FROM t WHERE id = 2",
+        "INSERT INTO o SELECT 1, v FROM t WHERE id = 2 ON DUPLICATE KEY UPDATE v = (SELECT v FROM t WHERE id = 2)",
+    ];
+    let never = [
+        "SELECT v FROM t WHERE id = 2",
+        "SELECT v INTO @a FROM t WHERE id = 2",
+        "SELECT id FROM o WHERE id = (SELECT MAX(id) FROM t WHERE v = 6) FOR UPDATE",
+    ];
+    let levels = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ"];
+    let with = |share: bool, id: i64| {
+        let how = if share { "FOR SHARE" } else { "FOR UPDATE" };
+        format!("SELECT * FROM t WHERE id = {id} {how} NOWAIT")
+    };
+    for (at, level) in levels.iter().enumerate() {
+        a.run(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
+        b.run(&format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"));
+        let all = always.iter().map(|sql| (sql, true));
+        let all = all.chain(above.iter().map(|sql| (sql, at == 2)));
+        for (sql, shared) in all.chain(never.iter().map(|sql| (sql, false))) {
+            a.run("BEGIN");
+            a.run(sql);
+            let code = |b: &mut Client, sql: &str| b.try_all(sql).err().map_or(0, |e| e.code);
+            let wanted = if shared { 3572 } else { 0 };
+            assert_eq!(code(&mut b, &with(false, 2)), wanted, "{level}: {sql}");
+            assert_eq!(code(&mut b, &with(true, 2)), 0, "{level}: {sql}");
+            if at < 2 {
+                // What does not match is free.
+                assert_eq!(code(&mut b, &with(false, 3)), 0, "{level}: {sql}");
+            }
+            a.run("ROLLBACK");
+        }
+    }
+    // It is the newest that is read, and its writer is waited for.
+    a.run("BEGIN");
+    a.run("SELECT * FROM t");
+    b.run("UPDATE t SET v = 8 WHERE id = 2");
+    a.run("SET @a = (SELECT v FROM t WHERE id = 2)");
+    assert_eq!(a.one("SELECT @a"), "8");
+    assert_eq!(a.one("SELECT v FROM t WHERE id = 2"), "6");
+    b.run("SET innodb_lock_wait_timeout = 1");
+    assert_eq!(b.error("UPDATE t SET v = 9 WHERE id = 2"), 1205);
+    a.run("COMMIT");
+    b.run("UPDATE t SET v = 9 WHERE id = 2");
+}

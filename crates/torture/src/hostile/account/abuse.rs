@@ -15,6 +15,9 @@ const PATIENCE: Duration = Duration::from_secs(4);
 pub struct Abuser<'a> {
     socket: &'a Path,
     conn: Option<Conn>,
+    /// Whose connection it is, and what it does.
+    user: &'static str,
+    all: Abuses,
     /// All that it does; the whole list where it is `None`.
     only: Option<usize>,
     /// Which of them it is, and how often it has begun.
@@ -23,9 +26,16 @@ pub struct Abuser<'a> {
 
 impl<'a> Abuser<'a> {
     /// One that is not connected yet.
-    pub fn new(socket: &'a Path, number: u64, only: Option<usize>) -> Abuser<'a> {
+    pub fn new(
+        socket: &'a Path,
+        (user, all): (&'static str, Abuses),
+        number: u64,
+        only: Option<usize>,
+    ) -> Abuser<'a> {
         Abuser {
             socket,
+            user,
+            all,
             conn: None,
             only,
             turn: number,
@@ -34,8 +44,9 @@ impl<'a> Abuser<'a> {
 
     /// Does the next thing.
     pub fn go_on(&mut self) {
-        let usual = (self.turn % ABUSES.len() as u64) as usize;
-        let (_, abuse) = ABUSES[self.only.unwrap_or(usual)];
+        let all = self.all;
+        let usual = (self.turn % all.len() as u64) as usize;
+        let (_, abuse) = all[self.only.unwrap_or(usual)];
         self.turn += 7;
         let ended = match abuse(self) {
             Ok(()) => false,
@@ -50,7 +61,7 @@ impl<'a> Abuser<'a> {
 
     fn conn(&mut self) -> Result<&mut Conn, ClientError> {
         if self.conn.is_none() {
-            let conn = connect(self.socket);
+            let conn = connect_as(self.socket, self.user);
             if conn.is_err() {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -61,22 +72,34 @@ impl<'a> Abuser<'a> {
             .ok_or_else(|| std::io::Error::from(std::io::ErrorKind::NotConnected).into())
     }
 
-    fn run(&mut self, sql: &str) -> Result<(), ClientError> {
+    /// Runs a statement.
+    ///
+    /// # Errors
+    /// Whatever it is answered; or there is no connection.
+    pub fn run(&mut self, sql: &str) -> Result<(), ClientError> {
         self.conn()?.query(sql).map(drop)
     }
 }
 
-/// A connection of the account.
+/// A connection of the account without any privilege.
 pub fn connect(socket: &Path) -> Result<Conn, ClientError> {
-    let mut conn = Conn::connect_unix(socket, "nobody", "", None)?;
+    connect_as(socket, "nobody")
+}
+
+fn connect_as(socket: &Path, user: &str) -> Result<Conn, ClientError> {
+    let mut conn = Conn::connect_unix(socket, user, "", None)?;
     conn.set_read_timeout(Some(PATIENCE))?;
     Ok(conn)
 }
 
-type Abuse = fn(&mut Abuser<'_>) -> Result<(), ClientError>;
+/// One thing that an abuser does.
+pub type Abuse = fn(&mut Abuser<'_>) -> Result<(), ClientError>;
+
+/// Several, with their names.
+pub type Abuses = &'static [(&'static str, Abuse)];
 
 /// All of them, with their names.
-pub const ABUSES: &[(&str, Abuse)] = &[
+pub const ABUSES: Abuses = &[
     ("BENCHMARK", |a| {
         a.run("SELECT BENCHMARK(5000000, SHA2('x', 512))")
     }),
@@ -296,7 +319,7 @@ pub const ABUSES: &[(&str, Abuse)] = &[
 ];
 
 /// So many tables of ten rows, called `a`, `b` and so on.
-fn digits(tables: usize) -> String {
+pub fn digits(tables: usize) -> String {
     let rows = (0..10).map(|n| format!("ROW({n})")).collect::<Vec<_>>();
     let values = rows.join(",");
     (b'a'..)

@@ -1,18 +1,48 @@
 //! The attackers, as a process of their own: what they allocate and copy is nobody's wait but theirs, and they are nicer than the bystander,
 //! since they stand for other machines than the bystander's.
 
-use super::abuse::Abuser;
+use super::abuse::{self, Abuser, Abuses};
+use super::room;
 use harness::step::Outcome;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// Which attack it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Of an account without any privilege, on everything.
+    Everything,
+    /// Of one that may make temporary tables, on the room for temporary files.
+    Room,
+}
+
+impl Kind {
+    /// All that is done, with names.
+    pub fn abuses(self) -> Abuses {
+        match self {
+            Kind::Everything => abuse::ABUSES,
+            Kind::Room => room::ABUSES,
+        }
+    }
+
+    /// Whose attack it is.
+    pub fn user(self) -> &'static str {
+        match self {
+            Kind::Everything => "nobody",
+            Kind::Room => "maker",
+        }
+    }
+}
+
 /// What is attacked, and how.
 #[derive(Debug, Clone)]
 pub struct Orders {
     /// The server's socket.
     pub socket: PathBuf,
+    /// On what.
+    pub attack: Kind,
     /// Connections at once.
     pub abusers: u64,
     /// One kind of abuse alone, by its place in the list.
@@ -27,7 +57,12 @@ pub fn attack(orders: &Orders) -> Outcome<()> {
         for number in 0..orders.abusers {
             let (over, count) = (&over, &count);
             scope.spawn(move || {
-                let mut abuser = Abuser::new(&orders.socket, number, orders.abuse);
+                let mut abuser = Abuser::new(
+                    &orders.socket,
+                    (orders.attack.user(), orders.attack.abuses()),
+                    number,
+                    orders.abuse,
+                );
                 while !over.load(Ordering::Relaxed) {
                     abuser.go_on();
                     count.fetch_add(1, Ordering::Relaxed);
@@ -58,6 +93,9 @@ impl Attackers {
             .args(["hostile", "--attack-on"])
             .arg(&orders.socket)
             .args(["--abusers", &orders.abusers.to_string()]);
+        if orders.attack == Kind::Room {
+            command.arg("--attack-room");
+        }
         if let Some(n) = orders.abuse {
             command.args(["--abuse", &n.to_string()]);
         }

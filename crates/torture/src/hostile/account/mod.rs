@@ -1,30 +1,37 @@
 //! `cargo xtask hostile --only account`: an account without any privilege does everything at once that may stop a server, which has 1 GiB and
-//! two cores.
+//! two cores. Then one that may make temporary tables takes what room there is for temporary files, on a server with 2 GiB, a volume of 4 GiB and
+//! no other setting than the usual.
 //!
 //! Meanwhile a bystander's point selects are answered, root connects (with all connections taken) and ends what it likes, and at the end
-//! the server stops in ten seconds although it is still under attack. It is not restarted, and it stays below its limit of memory.
+//! the server stops in ten seconds although it is still under attack. It is not restarted, and it stays below its limit of memory, and its temporary
+//! files below the account's share of the disk.
 
 mod abuse;
 pub mod attackers;
 mod group;
+mod room;
 
 use super::stage::{Attack, number, query};
-use attackers::{Attackers, Orders};
+use crate::full_disk::filesystem::{FileSystem, Made};
+use attackers::{Attackers, Kind as Of, Orders};
 use base::lock::{Mutex, MutexGuard};
 use group::Group;
 use harness::process;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::Outcome;
+use std::os::unix::fs::MetadataExt as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
 use wire::client::{ClientError, Value};
 
-/// Memory of the server and of the kernel for it.
-const MEMORY: u64 = 1 << 30;
-/// Places for connections.
+/// Places for connections, where all are taken.
 const PLACES: u64 = 40;
+/// MiB of the volume whose room is attacked.
+const VOLUME: u64 = 4 << 10;
+/// By so much what is on the disk may be more than what is counted: ends of blocks, and files that are on their way out.
+const UNCOUNTED: u64 = 128 << 20;
 /// How long root may take to connect and to ask.
 const ROOT_WAITS: Duration = Duration::from_secs(5);
 /// How long a statement may take to end that was killed.
@@ -43,6 +50,8 @@ struct Seen {
     root: AtomicU64,
     killed: AtomicU64,
     most: AtomicU64,
+    /// Bytes of temporary files on the disk.
+    files: AtomicU64,
     abuses: AtomicU64,
     late_us: AtomicU64,
 }
@@ -53,44 +62,99 @@ impl Seen {
     }
 }
 
-/// Runs the attack on a server of its own below `scratch`.
+/// An attack, and what its server has.
+struct Scene {
+    of: Of,
+    /// Memory of the server and of the kernel for it.
+    memory: u64,
+    /// Bytes that temporary files may take on the disk.
+    room: Option<u64>,
+}
+
+/// Runs the attacks, each on a server of its own below `scratch`.
 pub fn run(attack: &Attack, scratch: &Scratch) -> Outcome<String> {
-    if let Some(n) = attack.abuse {
-        let (name, _) = abuse::ABUSES.get(n).ok_or("there is no such abuse")?;
-        println!("    only: {name}");
+    let mut words = Vec::new();
+    if !attack.room_alone {
+        words.push(on_everything(attack, scratch)?);
     }
-    let group = Group::new(MEMORY);
+    if attack.room_alone || attack.abuse.is_none() {
+        words.push(on_room(attack, scratch)?);
+    }
+    Ok(words.join("\n    and its room: "))
+}
+
+fn on_everything(attack: &Attack, scratch: &Scratch) -> Outcome<String> {
     let dir = scratch.path().join("account");
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-    let mut setup = Setup::new(Kind::Tidemill, &dir)?
+    let setup = Setup::new(Kind::Tidemill, &dir)?
         .option("innodb-buffer-pool-size=128M")
         .option("max-allowed-packet=64M")
         .option("innodb-flush-log-at-trx-commit=2")
         .option(&format!("max-connections={PLACES}"));
+    let scene = Scene {
+        of: Of::Everything,
+        memory: 1 << 30,
+        room: None,
+    };
+    attacked(attack, setup, &scene)
+}
+
+/// All settings are the usual ones. The volume is one of its own, where this machine has one to give: else the share may be more than the attack comes to.
+fn on_room(attack: &Attack, scratch: &Scratch) -> Outcome<String> {
+    let volume = FileSystem::make(scratch.path(), VOLUME)?;
+    let (dir, volume) = match volume {
+        Made::Mounted(volume) => (volume.path().join("server"), Some(volume)),
+        Made::NotHere(why) => {
+            println!("    no volume of its own: {why}");
+            (scratch.path().join("room"), None)
+        }
+    };
+    std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let setup = Setup::new(Kind::Tidemill, &dir)?;
+    // Half of what is free is for temporary files, and half of that for one account alone.
+    let free = harness::scratch::free_bytes(&dir).ok_or("the free room of the volume")?;
+    let scene = Scene {
+        of: Of::Room,
+        memory: 2 << 30,
+        room: Some(free / 4 + UNCOUNTED),
+    };
+    let words = attacked(attack, setup, &scene);
+    drop(volume);
+    words
+}
+
+fn attacked(attack: &Attack, mut setup: Setup, scene: &Scene) -> Outcome<String> {
+    if let Some(n) = attack.abuse {
+        let (name, _) = scene.of.abuses().get(n).ok_or("there is no such abuse")?;
+        println!("    only: {name}");
+    }
+    let group = Group::new(scene.memory);
     if std::thread::available_parallelism().map_or(1, usize::from) > 2 {
         setup.cores = "0,1".to_owned();
     }
     let program = setup.program.clone();
     if let Some(group) = &group {
+        let dir = setup.datadir.parent().unwrap_or(&setup.datadir).to_owned();
         setup.program = group.wrapper(&dir, &program)?;
     }
     let mut server = setup.start()?;
     prepare(&setup)?;
     let seen = Seen::default();
-    let attacked = under_attack(attack, &setup, &mut server, &seen, group.as_ref());
+    let confined = group.is_some();
+    let attacked = under_attack(attack, (&setup, scene), &mut server, &seen, confined);
     // Nobody is left to wait for what never comes.
     seen.over.store(true, Ordering::Relaxed);
     let end = attacked?;
     setup.program = program;
     setup.check_offline()?;
     let count = |n: &AtomicU64| n.load(Ordering::Relaxed);
-    let confined = match group {
-        Some(_) => "under a control group of 1024 MiB",
-        None => "without a control group",
+    let confined = match confined {
+        true => format!("under a control group of {} MiB", scene.memory >> 20),
+        false => "without a control group".to_owned(),
     };
     Ok(format!(
         "{} abuses in {} s {confined}: {} selects of a bystander, the longest {:.1} ms (who only sleeps came up to {:.1} ms \
-         late); root came {} times and ended {} statements; at most {} MiB; ended in {:.1} s",
+         late); root came {} times and ended {} statements; at most {} MiB, and {} MiB of temporary files{}; ended in {:.1} s",
         count(&seen.abuses),
         attack.seconds,
         count(&seen.selects),
@@ -99,8 +163,23 @@ pub fn run(attack: &Attack, scratch: &Scratch) -> Outcome<String> {
         count(&seen.root),
         count(&seen.killed),
         count(&seen.most) >> 20,
+        count(&seen.files) >> 20,
+        scene
+            .room
+            .map_or(String::new(), |room| format!(" of {}", room >> 20)),
         end.as_secs_f64(),
     ))
+}
+
+/// What temporary files take on the disk.
+fn temporary_files(setup: &Setup) -> u64 {
+    let folder = std::fs::read_dir(setup.datadir.join("temp"));
+    let files = folder.into_iter().flatten().flatten();
+    // One may go while it is looked at.
+    files
+        .filter_map(|f| f.metadata().ok())
+        .map(|m| m.blocks() * 512)
+        .sum()
 }
 
 fn root(setup: &Setup) -> Outcome<Conn> {
@@ -129,6 +208,8 @@ fn prepare(setup: &Setup) -> Outcome<()> {
         "CREATE USER nobody@localhost IDENTIFIED BY ''",
         "CREATE USER bystander@localhost IDENTIFIED BY ''",
         "GRANT SELECT ON hostile.* TO bystander@localhost",
+        "CREATE USER maker@localhost IDENTIFIED BY ''",
+        "GRANT CREATE TEMPORARY TABLES ON hostile.* TO maker@localhost",
     ] {
         query(&mut conn, sql)?;
     }
@@ -138,13 +219,14 @@ fn prepare(setup: &Setup) -> Outcome<()> {
 /// The attack from its first statement to the end of the server; how long that end took.
 fn under_attack(
     attack: &Attack,
-    setup: &Setup,
+    (setup, scene): (&Setup, &Scene),
     server: &mut Server,
     seen: &Seen,
-    group: Option<&Group>,
+    confined: bool,
 ) -> Outcome<Duration> {
     let orders = Orders {
         socket: setup.socket.clone(),
+        attack: scene.of,
         abusers: attack.abusers,
         abuse: attack.abuse,
     };
@@ -152,7 +234,7 @@ fn under_attack(
     std::thread::scope(|scope| {
         let bystander = scope.spawn(|| bystander(setup, seen, attack.waits));
         scope.spawn(|| sleeper(seen));
-        let watched = watch(attack, setup, server, seen, group);
+        let watched = watch(attack, (setup, scene), server, seen, confined);
         let killed = watched.and_then(|()| kills(setup));
         // The server ends while it is attacked; the bystander has seen enough.
         let longest = Duration::from_micros(seen.longest_us.load(Ordering::Relaxed));
@@ -231,10 +313,10 @@ fn sleeper(seen: &Seen) {
 /// Comes as root once a second, looks around, and ends statements that have run for long.
 fn watch(
     attack: &Attack,
-    setup: &Setup,
+    (setup, scene): (&Setup, &Scene),
     server: &mut Server,
     seen: &Seen,
-    group: Option<&Group>,
+    confined: bool,
 ) -> Outcome<()> {
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(attack.seconds) {
@@ -251,7 +333,7 @@ fn watch(
         for row in &list {
             let (id, user, command) = (text(&row[0]), text(&row[1]), text(&row[4]));
             let seconds: u64 = text(&row[5]).parse().unwrap_or(0);
-            if user == "nobody" && command != "Sleep" && seconds >= 3 {
+            if user == scene.of.user() && command != "Sleep" && seconds >= 3 {
                 // It may have ended meanwhile.
                 let _gone = query(&mut conn, &format!("KILL {id}"));
                 seen.killed.fetch_add(1, Ordering::Relaxed);
@@ -272,8 +354,13 @@ fn watch(
         }
         let held = process::resident(server.pid())?;
         seen.most.fetch_max(held, Ordering::Relaxed);
-        if group.is_some() && held > MEMORY {
+        if confined && held > scene.memory {
             return Err(format!("the server holds {} MiB", held >> 20));
+        }
+        let files = temporary_files(setup);
+        seen.files.fetch_max(files, Ordering::Relaxed);
+        if scene.room.is_some_and(|room| files > room) {
+            return Err(format!("temporary files take {} MiB", files >> 20));
         }
     }
     Ok(())
