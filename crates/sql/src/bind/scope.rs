@@ -1,7 +1,6 @@
 //! The tables of FROM, and what the expressions of a block mean by a name, a subquery or an aggregate.
 //!
-//! A block's tables are fixed once its FROM is bound; its expressions are then bound through a [`BlockScope`], in MySQL's order.
-//! Which of them a name stands for is for [`super::names`] to say.
+//! A block's tables are fixed once its FROM is bound; its expressions are then bound through a [`BlockScope`], in MySQL's order, by [`super::names`].
 
 use std::cell::OnceCell;
 use std::rc::Rc;
