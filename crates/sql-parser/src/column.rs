@@ -6,6 +6,19 @@ use super::lexer::T;
 use super::parser::{Parser, R};
 
 impl Parser<'_> {
+    /// Refuses a second character set that is another one (1302).
+    pub fn one_charset(&self, before: Option<&Name>, given: Option<&Name>) -> R<()> {
+        let (Some(a), Some(b)) = (before, given) else {
+            return Ok(());
+        };
+        if a.eq_ignore_ascii_case(b) {
+            return Ok(());
+        }
+        let message =
+            format!("Conflicting declarations: 'CHARACTER SET {a}' and 'CHARACTER SET {b}'");
+        self.other(1302, "HY000", message)
+    }
+
     /// `name type attributes`.
     pub fn column_def(&mut self) -> R<ColumnDef> {
         let name = self.column_ref()?.name;

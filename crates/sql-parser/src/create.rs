@@ -154,14 +154,7 @@ impl Parser<'_> {
             if self.eat_charset() {
                 self.opt_eq();
                 let given = self.charset_or_default()?;
-                if let (Some(a), Some(b)) = (&options.charset, &given)
-                    && !a.eq_ignore_ascii_case(b)
-                {
-                    let message = format!(
-                        "Conflicting declarations: 'CHARACTER SET {a}' and 'CHARACTER SET {b}'"
-                    );
-                    return self.other(1302, "HY000", message);
-                }
+                self.one_charset(options.charset.as_ref(), given.as_ref())?;
                 options.charset = given;
             } else if self.eat(Kw::COLLATE) {
                 self.opt_eq();

@@ -11,6 +11,7 @@
 
 pub mod room;
 
+pub use self::room::{TOO_DEEP, is_too_deep, too_deep};
 use crate::SqlError;
 use crate::error::codes;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,9 +50,9 @@ pub fn limits() -> Limits {
     }
 }
 
-/// Levels that a query in another takes while they are bound. What runs it takes some 25 KiB of stack in a build for debugging, so that
-/// 57 of them fit where they may have three quarters of a serving thread.
-pub const QUERY: u32 = 14;
+/// Levels that a query in another takes while they are bound. What runs it takes up to 40 KiB of stack in a build for debugging, so that
+/// 28 of them fit where they may have three quarters of a serving thread.
+pub const QUERY: u32 = 28;
 
 /// How many queries may be nested in each other, as in MySQL.
 pub const MAX_QUERIES: u32 = 63;
@@ -131,20 +132,6 @@ impl Drop for Level<'_> {
     }
 }
 
-/// What is too deep, in words that need no sizes of a stack.
-pub const TOO_DEEP: &str = "Thread stack overrun: the statement is nested too deeply. Use 'mysqld --thread_stack=#' to specify a bigger stack.";
-
-/// Whether it says that a statement was nested too deeply for where it was.
-pub fn is_too_deep(e: &SqlError) -> bool {
-    e.code == codes::ER_STACK_OVERRUN_NEED_MORE
-}
-
-/// Error 1436.
-#[cold]
-pub fn too_deep() -> SqlError {
-    SqlError::new(codes::ER_STACK_OVERRUN_NEED_MORE, TOO_DEEP)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +149,14 @@ mod tests {
         drop(a);
         assert!(d.enter(5).is_ok());
         assert!(d.enter(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn a_room_has_wider_limits() {
+        assert_eq!(limits(), ON_A_THREAD);
+        assert_eq!(room::entered(limits), IN_A_ROOM);
+        let kept = room::entered(|| room::within_a_thread(limits));
+        assert_eq!(kept, ON_A_THREAD);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use types::error::codes;
 
 use super::StatementBinder;
 use super::ctes::{CteRef, Hidden};
-use super::spelling::same_name;
+use super::spelling::folded;
 use sql_parser::ast;
 
 impl StatementBinder<'_> {
@@ -31,9 +31,9 @@ impl StatementBinder<'_> {
         with: Option<&ast::With>,
         f: impl FnOnce() -> Result<R, SqlError>,
     ) -> Result<R, SqlError> {
-        let all = with.map_or(&[][..], |w| &w.ctes[..]);
-        for (i, c) in all.iter().enumerate() {
-            if all[..i].iter().any(|b| same_name(&b.name, &c.name)) {
+        let mut names = std::collections::HashSet::new();
+        for c in with.map_or(&[][..], |w| &w.ctes[..]) {
+            if !names.insert(folded(&c.name)) {
                 return Err(SqlError::new(
                     codes::ER_NONUNIQ_TABLE,
                     format!("Not unique table/alias: '{}'", c.name),

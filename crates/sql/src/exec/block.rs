@@ -8,9 +8,7 @@ use types::SqlError;
 use super::Env;
 use super::batch::BatchGrouper;
 use super::group::{Grouper, known_at};
-use super::groups_out::{finish_groups, later_groups};
 use super::join::{Join, all_hold, passes};
-use super::jump;
 use super::keep::Kept;
 use super::keys::{self, Ranges};
 use super::output::{Output, flush_now_and_then, limits};
@@ -71,93 +69,18 @@ pub(crate) async fn run_block(
             Box::pin(env.roll(block, plan, outer, own, &mut out, sink)).await?;
         }
     } else if let Some(plan) = &block.group {
-        let plain = block.row_subqueries.is_empty() && !block.special;
-        let by_scan = scanned && plain && !plan.in_order;
-        let empty = Nulls(outer, block.places.base());
-        let mut batches = None;
-        // A correlated subquery's values are of one row.
-        let spill = match block.row_subqueries.is_empty() && !plan.in_order {
-            true => GroupSpill::new(plan, cx),
-            false => None,
-        };
-        let mut grouper = Grouper::new(plan, spill, cx.memory());
-        if by_scan {
-            let rest = OnlySubs { subs: &subs, outer };
-            let scans = Scans::new(block, env, &rest)?;
-            let jump = block.steps[0].jump.filter(|_| !scans.inexact);
-            if let Some(jump) = jump {
-                let ranges = scans.ranges;
-                let all = jump::into_groups(block, jump, ranges, env, &rest, &mut grouper);
-                Box::pin(all).await?;
-            } else {
-                batches = for_batches(&scans, plan, cx);
-                match &mut batches {
-                    Some(b) => Box::pin(batch_scan(scans, env, &rest, b)).await?,
-                    None => group_scan(scans, env, &rest, &mut grouper).await?,
-                }
-            }
-        } else if possible {
-            let own = std::mem::take(&mut subs);
-            let mut join = Join::new(block, outer, own, |t| mode(block, t));
-            if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
-                join.with_kept(step, kept);
-            }
-            let known_at = known_at(block, plan);
-            while join.next(env).await? {
-                join.fill(&block.row_subqueries, env).await?;
-                if block.special {
-                    let row = join.tuple();
-                    env.ahead(|| grouper.rehearse(cx, &row)).await?;
-                }
-                match known_at.is_some_and(|s| join.stays_at(s)) {
-                    true => grouper.add_again(cx, &join.tuple())?,
-                    false if plan.in_order => {
-                        let most = bounds.needed().clamp(1, GROUPS as u64) as usize;
-                        if !grouper.add_in_order(cx, &join.tuple(), most)? {
-                            let next = Grouper::new(plan, None, cx.memory());
-                            let whole = std::mem::replace(&mut grouper, next).finish(&empty);
-                            let subs = &mut join.subs;
-                            Box::pin(finish_groups(
-                                block, whole, env, outer, subs, &mut out, sink,
-                            ))
-                            .await?;
-                            if out.full() {
-                                break;
-                            }
-                            grouper.add_in_order(cx, &join.tuple(), most)?;
-                        }
-                    }
-                    false => grouper.add(cx, &join.tuple())?,
-                }
-                if block.special {
-                    cx.row_done();
-                }
-                if grouper.is_due() {
-                    grouper.flush(env).await?;
-                }
-                if env.due() {
-                    env.pause().await?;
-                }
-            }
-            subs = std::mem::take(&mut join.subs);
-            kept = join.into_kept();
-        }
         if nothing {
             return Ok(counts(block, &out));
         }
-        let (spilled, groups) = match batches {
-            Some(mut b) => (b.spilled(), b.finish(&empty)),
-            None => (grouper.spilled(), grouper.finish(&empty)),
+        let run = Grouping {
+            block,
+            plan,
+            outer,
+            most: bounds.needed().clamp(1, GROUPS as u64) as usize,
+            scanned,
+            possible,
         };
-        if !(plan.in_order && out.full()) {
-            finish_groups(block, groups, env, outer, &mut subs, &mut out, sink).await?;
-        }
-        if let Some(spilled) = spilled {
-            Box::pin(later_groups(
-                block, spilled, env, outer, &mut subs, &mut out, sink,
-            ))
-            .await?;
-        }
+        run.run(env, &mut subs, &mut kept, &mut out, sink).await?;
     } else if scanned && block.row_subqueries.is_empty() && !block.special {
         let rest = OnlySubs { subs: &subs, outer };
         if out.streams() {
@@ -175,6 +98,126 @@ pub(crate) async fn run_block(
     spool::give(block, env, kept.filter(|_| block.spool.is_some()));
     out.finish(env, sink).await?;
     Ok(counts(block, &out))
+}
+
+/// How the groups of a block are made.
+struct Grouping<'p> {
+    block: &'p Block,
+    plan: &'p GroupPlan,
+    outer: &'p dyn RowSource,
+    /// Groups that are finished together where they come one behind the other.
+    most: usize,
+    /// Its rows may be taken where they are scanned.
+    scanned: bool,
+    /// There may be rows.
+    possible: bool,
+}
+
+impl Grouping<'_> {
+    /// Makes the groups and sends them.
+    async fn run(
+        &self,
+        env: &mut Env<'_>,
+        subs: &mut SubValues,
+        kept: &mut Option<Kept>,
+        out: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let (block, plan, outer, cx) = (self.block, self.plan, self.outer, env.cx);
+        let plain = block.row_subqueries.is_empty() && !block.special;
+        let empty = Nulls(outer, block.places.base());
+        let mut batches = None;
+        // A correlated subquery's values are of one row.
+        let spill = match block.row_subqueries.is_empty() && !plan.in_order {
+            true => GroupSpill::new(plan, cx),
+            false => None,
+        };
+        let mut grouper = Grouper::new(plan, spill, cx.memory());
+        if self.scanned && plain && !plan.in_order {
+            let rest = OnlySubs { subs, outer };
+            let scans = Scans::new(block, env, &rest)?;
+            let jump = block.steps[0].jump.filter(|_| !scans.inexact);
+            if let Some(jump) = jump {
+                let ranges = scans.ranges;
+                let all = env.jump(block, jump, ranges, &rest, &mut grouper);
+                Box::pin(all).await?;
+            } else {
+                batches = for_batches(&scans, plan, cx);
+                match &mut batches {
+                    Some(b) => Box::pin(batch_scan(scans, env, &rest, b)).await?,
+                    None => group_scan(scans, env, &rest, &mut grouper).await?,
+                }
+            }
+        } else if self.possible {
+            self.join(env, subs, kept, &mut grouper, out, sink).await?;
+        }
+        let (spilled, groups) = match batches {
+            Some(mut b) => (b.spilled(), b.finish(&empty)),
+            None => (grouper.spilled(), grouper.finish(&empty)),
+        };
+        if !(plan.in_order && out.full()) {
+            env.finish_groups(block, groups, outer, subs, out, sink)
+                .await?;
+        }
+        if let Some(spilled) = spilled {
+            Box::pin(env.later_groups(block, spilled, outer, subs, out, sink)).await?;
+        }
+        Ok(())
+    }
+
+    /// Joins into the grouping.
+    async fn join(
+        &self,
+        env: &mut Env<'_>,
+        subs: &mut SubValues,
+        kept: &mut Option<Kept>,
+        grouper: &mut Grouper<'_>,
+        out: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let (block, plan, outer, cx) = (self.block, self.plan, self.outer, env.cx);
+        let empty = Nulls(outer, block.places.base());
+        let own = std::mem::take(subs);
+        let mut join = Join::new(block, outer, own, |t| mode(block, t));
+        if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
+            join.with_kept(step, kept);
+        }
+        let known_at = known_at(block, plan);
+        while join.next(env).await? {
+            join.fill(&block.row_subqueries, env).await?;
+            if block.special {
+                let row = join.tuple();
+                env.ahead(|| grouper.rehearse(cx, &row)).await?;
+            }
+            match known_at.is_some_and(|s| join.stays_at(s)) {
+                true => grouper.add_again(cx, &join.tuple())?,
+                false if plan.in_order => {
+                    if !grouper.add_in_order(cx, &join.tuple(), self.most)? {
+                        let whole = grouper.begin_again(cx.memory()).finish(&empty);
+                        let subs = &mut join.subs;
+                        Box::pin(env.finish_groups(block, whole, outer, subs, out, sink)).await?;
+                        if out.full() {
+                            break;
+                        }
+                        grouper.add_in_order(cx, &join.tuple(), self.most)?;
+                    }
+                }
+                false => grouper.add(cx, &join.tuple())?,
+            }
+            if block.special {
+                cx.row_done();
+            }
+            if grouper.is_due() {
+                grouper.flush(env).await?;
+            }
+            if env.due() {
+                env.pause().await?;
+            }
+        }
+        *subs = std::mem::take(&mut join.subs);
+        *kept = join.into_kept();
+        Ok(())
+    }
 }
 
 fn counts(block: &Block, out: &Output<'_>) -> Counts {

@@ -60,6 +60,12 @@ impl<'p> Grouper<'p> {
         }
     }
 
+    /// The groups so far; those that follow begin anew.
+    pub fn begin_again(&mut self, account: &Arc<Account>) -> Grouper<'p> {
+        let next = Grouper::new(self.plan, None, account);
+        std::mem::replace(self, next)
+    }
+
     fn start(&mut self, row: &dyn RowSource) {
         let plan = self.plan;
         // Where the session has no room, it fails soon: at the next look, a few hundred rows from here.

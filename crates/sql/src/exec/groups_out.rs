@@ -16,72 +16,78 @@ use crate::plan::tally::Place;
 use crate::sink::ResultSink;
 use sql_expr::RowSource;
 
-/// Sends the groups to the output.
-pub(super) async fn finish_groups(
-    block: &Block,
-    mut groups: Groups<'_>,
-    env: &mut Env<'_>,
-    outer: &dyn RowSource,
-    subs: &mut SubValues,
-    out: &mut Output<'_>,
-    sink: &mut dyn ResultSink,
-) -> Result<(), SqlError> {
-    let cx = env.cx;
-    let mut sent = 0u64;
-    let begun = env.begun();
-    while groups.next(cx)? {
-        for &i in &block.group_subqueries {
+impl Env<'_> {
+    /// Sends the groups to the output.
+    pub(super) async fn finish_groups(
+        &mut self,
+        block: &Block,
+        mut groups: Groups<'_>,
+        outer: &dyn RowSource,
+        subs: &mut SubValues,
+        out: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let env = self;
+        let cx = env.cx;
+        let mut sent = 0u64;
+        let begun = env.begun();
+        while groups.next(cx)? {
+            for &i in &block.group_subqueries {
+                let rest = OnlySubs { subs, outer };
+                let rows =
+                    memo::rows(&block.subqueries[i as usize], env, &groups.row(&rest)).await?;
+                subs.set(i, rows);
+            }
             let rest = OnlySubs { subs, outer };
-            let rows = memo::rows(&block.subqueries[i as usize], env, &groups.row(&rest)).await?;
-            subs.set(i, rows);
-        }
-        let rest = OnlySubs { subs, outer };
-        if block.special {
-            let row = groups.row(&rest);
-            env.ahead(|| out.rehearse(cx, &row)).await?;
-        }
-        loop {
-            let pushed = out.push(cx, &groups.row(&rest), sink);
-            if env.settle(pushed).await?.is_some() {
+            if block.special {
+                let row = groups.row(&rest);
+                env.ahead(|| out.rehearse(cx, &row)).await?;
+            }
+            loop {
+                let pushed = out.push(cx, &groups.row(&rest), sink);
+                if env.settle(pushed).await?.is_some() {
+                    break;
+                }
+            }
+            if out.full() {
                 break;
             }
+            sent += 1;
+            out.tidy(env).await?;
+            flush_now_and_then(sent, env, sink).await?;
         }
-        if out.full() {
-            break;
-        }
-        sent += 1;
-        out.tidy(env).await?;
-        flush_now_and_then(sent, env, sink).await?;
+        env.tell(block, Place::Groups, begun, 1, sent);
+        Ok(())
     }
-    env.tell(block, Place::Groups, begun, 1, sent);
-    Ok(())
-}
 
-/// Sends the groups to the output that had no room among the others.
-pub(super) async fn later_groups(
-    block: &Block,
-    spilled: GroupSpill,
-    env: &mut Env<'_>,
-    outer: &dyn RowSource,
-    subs: &mut SubValues,
-    out: &mut Output<'_>,
-    sink: &mut dyn ResultSink,
-) -> Result<(), SqlError> {
-    let (Some(plan), false) = (&block.group, out.full()) else {
-        return Ok(());
-    };
-    let cx = env.cx;
-    let Some(mut waiting) = spilled.finish(env).await? else {
-        return Ok(());
-    };
-    loop {
-        let rest = OnlySubs { subs, outer };
-        let Some(groups) = next_groups(plan, &mut waiting, cx, &rest, env).await? else {
+    /// Sends the groups to the output that had no room among the others.
+    pub(super) async fn later_groups(
+        &mut self,
+        block: &Block,
+        spilled: GroupSpill,
+        outer: &dyn RowSource,
+        subs: &mut SubValues,
+        out: &mut Output<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let (Some(plan), false) = (&block.group, out.full()) else {
             return Ok(());
         };
-        finish_groups(block, groups, env, outer, subs, out, sink).await?;
-        if out.full() {
+        let env = self;
+        let cx = env.cx;
+        let Some(mut waiting) = spilled.finish(env).await? else {
             return Ok(());
+        };
+        loop {
+            let rest = OnlySubs { subs, outer };
+            let Some(groups) = next_groups(plan, &mut waiting, cx, &rest, env).await? else {
+                return Ok(());
+            };
+            env.finish_groups(block, groups, outer, subs, out, sink)
+                .await?;
+            if out.full() {
+                return Ok(());
+            }
         }
     }
 }

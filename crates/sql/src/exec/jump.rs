@@ -24,46 +24,49 @@ struct Seen {
     null: bool,
 }
 
-/// Gives the entries that are wanted of these ranges to the grouping.
-///
-/// # Errors
-/// Those of reading and of the conditions; 1317, 3024.
-pub(super) async fn into_groups(
-    block: &Block,
-    jump: Jump,
-    ranges: impl Iterator<Item = KeyRange>,
-    env: &mut Env<'_>,
-    rest: &OnlySubs<'_>,
-    grouper: &mut Grouper<'_>,
-) -> Result<(), SqlError> {
-    for (lower, upper) in ranges {
-        let mut from = lower;
-        loop {
-            let whole = (from.clone(), upper.clone());
-            let first = look(block, jump, whole.clone(), false, env, rest, grouper).await?;
-            let Some(seen) = first else { break };
-            let run = || KeyBound::Included(seen.run.clone());
-            let range = match jump.one_run {
-                true => whole,
-                false => (run(), run()),
-            };
-            if seen.wanted && jump.least && seen.null {
-                let mut nulls = seen.run.clone();
-                nulls.push(NULL_MARK);
-                let behind = (KeyBound::Excluded(nulls), range.1.clone());
-                look(block, jump, behind, false, env, rest, grouper).await?;
+impl Env<'_> {
+    /// Gives the entries that are wanted of these ranges to the grouping.
+    ///
+    /// # Errors
+    /// Those of reading and of the conditions; 1317, 3024.
+    pub(super) async fn jump(
+        &mut self,
+        block: &Block,
+        jump: Jump,
+        ranges: impl Iterator<Item = KeyRange>,
+        rest: &OnlySubs<'_>,
+        grouper: &mut Grouper<'_>,
+    ) -> Result<(), SqlError> {
+        let env = self;
+        for (lower, upper) in ranges {
+            let mut from = lower;
+            loop {
+                let whole = (from.clone(), upper.clone());
+                let first = look(block, jump, whole.clone(), false, env, rest, grouper).await?;
+                let Some(seen) = first else { break };
+                let run = || KeyBound::Included(seen.run.clone());
+                let range = match jump.one_run {
+                    true => whole,
+                    false => (run(), run()),
+                };
+                if seen.wanted && jump.least && seen.null {
+                    let mut nulls = seen.run.clone();
+                    nulls.push(NULL_MARK);
+                    let behind = (KeyBound::Excluded(nulls), range.1.clone());
+                    look(block, jump, behind, false, env, rest, grouper).await?;
+                }
+                if seen.wanted && jump.greatest {
+                    look(block, jump, range, true, env, rest, grouper).await?;
+                }
+                env.check()?;
+                if jump.one_run {
+                    break;
+                }
+                from = KeyBound::Excluded(seen.run);
             }
-            if seen.wanted && jump.greatest {
-                look(block, jump, range, true, env, rest, grouper).await?;
-            }
-            env.check()?;
-            if jump.one_run {
-                break;
-            }
-            from = KeyBound::Excluded(seen.run);
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Gives the first entry of a range, or the last one, to the grouping.

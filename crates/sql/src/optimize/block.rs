@@ -23,7 +23,7 @@ use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
 use crate::bind::tree::{BoundBlock, GroupPlan};
-use crate::plan::{Block, LockSpec, QueryPlan, TablePlan};
+use crate::plan::{Block, LockSpec, QueryPlan, Step, TablePlan};
 use sql_expr::Expr;
 
 /// Groups for each row, where nothing better is known.
@@ -37,23 +37,9 @@ impl Optimizer<'_> {
 
     /// Plans a block; with `changes`, one whose rows are changed.
     pub(super) fn block_of(&self, mut b: BoundBlock, changes: bool) -> Result<Block, SqlError> {
-        if !changes {
-            needless::remove(&mut b);
-        }
-        derived::push_down(&mut b, self.switches());
-        computed::read_columns(&mut b, self.ctx.cx);
-        hints::arrange(&mut b.joins, &b.tables, &b.hints.orders);
+        self.simplify(&mut b, changes);
         let places = Places::new(b.base, b.tables.iter().map(|t| t.slot));
-        let reads = match changes {
-            true => Vec::new(),
-            false => covering::columns_read(&b, &places),
-        };
-        extremes::find_extremes(&mut b);
-        for t in &mut b.tables {
-            if let (TableSource::Derived(n), Some(l)) = (&t.source, &mut t.lateral) {
-                l.repeats = unnest::is_steady(&b.derived[*n as usize]);
-            }
-        }
+        let reads = read_of(&b, &places, changes);
         let by_key = lateral::candidates(&b, self.switches(), changes);
         let first_rows = first_rows::wanted(&b);
         let BoundBlock {
@@ -107,36 +93,20 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let mut found = joins::plan(request)?;
-        if let Some(step) = found.steps.first_mut().filter(|s| s.jump.is_some()) {
-            match &group {
-                Some(g) if g.rollup.is_some() => step.jump = None,
-                Some(_) => {}
-                // Rows that are wanted once are groups.
-                None => {
-                    group = Some(GroupPlan::of_values(&output));
-                    distinct = false;
-                }
-            }
-        }
+        settle_jump(&mut found.steps, &mut group, &mut distinct, &output);
         put_by_key(&tables, &mut derived, found.by_key);
-        let mut delivered = Vec::new();
-        if found.ordered && in_turn {
-            delivered = std::mem::take(&mut order);
-        }
         let shown = windows::Shown {
             output: &mut output,
             having: having.as_mut(),
             order: &mut order,
         };
         let windows = windows::carry(group.as_mut(), windows, shown, &subqueries, base);
-        if let Some(g) = &mut group {
-            let weeded = !found.weedout.is_empty();
-            let alone = windows.is_none();
-            g.in_order = found.groups.is_some() && alone && g.rollup.is_none() && !weeded;
-            if g.in_order && found.groups == Some(true) {
-                delivered = std::mem::take(&mut order);
-            }
-        }
+        let in_order = found
+            .groups
+            .filter(|_| windows.is_none() && found.weedout.is_empty());
+        let grouped = group.as_mut().is_some_and(|g| g.come_in_order(in_order));
+        let comes = grouped || found.ordered && in_turn;
+        let delivered = order.split_off(if comes { 0 } else { order.len() });
         let mut block = Block {
             number,
             places,
@@ -163,28 +133,69 @@ impl Optimizer<'_> {
             rows: 0.0,
             weedout: found.weedout,
         };
-        let limited = !changes || block.tables.len() > 1;
-        if limited && self.runs {
-            self.check_size(&block)?;
-        }
+        self.check_size(&block, changes)?;
         block.rows = rows_out(&block, found.rows);
-        finish_block(&mut block);
-        if !changes {
-            covering::set_covers(&mut block);
-        }
+        finish_block(&mut block, changes);
         Ok(block)
+    }
+
+    /// What is left out, moved or noted before the joins are looked at.
+    fn simplify(&self, b: &mut BoundBlock, changes: bool) {
+        if !changes {
+            needless::remove(b);
+        }
+        derived::push_down(b, self.switches());
+        computed::read_columns(b, self.ctx.cx);
+        hints::arrange(&mut b.joins, &b.tables, &b.hints.orders);
+        extremes::find_extremes(b);
+        for t in &mut b.tables {
+            if let (TableSource::Derived(n), Some(l)) = (&t.source, &mut t.lateral) {
+                l.repeats = unnest::is_steady(&b.derived[*n as usize]);
+            }
+        }
     }
 
     /// `max_join_size`: how many rows a join may read, as far as can be told.
     ///
     /// # Errors
     /// 1104.
-    fn check_size(&self, block: &Block) -> Result<(), SqlError> {
+    fn check_size(&self, block: &Block, changes: bool) -> Result<(), SqlError> {
+        if !self.runs || changes && block.tables.len() == 1 {
+            return Ok(());
+        }
         let hot = self.ctx.cx.vars.hot();
         let reads = block.steps.last().map_or(0.0, |s| s.cost);
         match hot.big_selects || reads <= hot.max_join_size as f64 {
             true => Ok(()),
             false => Err(SqlError::fixed(codes::ER_TOO_BIG_SELECT)),
+        }
+    }
+}
+
+/// The columns that are read of each table, by place; none where rows are changed.
+fn read_of(b: &BoundBlock, places: &Places, changes: bool) -> Vec<Vec<u16>> {
+    match changes {
+        true => Vec::new(),
+        false => covering::columns_read(b, places),
+    }
+}
+
+/// Takes back jumps that do not go with the groups, and makes groups of rows that are wanted once.
+fn settle_jump(
+    steps: &mut [Step],
+    group: &mut Option<GroupPlan>,
+    distinct: &mut bool,
+    output: &[Expr],
+) {
+    let Some(step) = steps.first_mut().filter(|s| s.jump.is_some()) else {
+        return;
+    };
+    match group {
+        Some(g) if g.rollup.is_some() => step.jump = None,
+        Some(_) => {}
+        None => {
+            *group = Some(GroupPlan::of_values(output));
+            *distinct = false;
         }
     }
 }
@@ -223,7 +234,7 @@ fn rows_out(block: &Block, joined: f64) -> f64 {
 }
 
 /// Fills in what follows from a block's expressions.
-fn finish_block(block: &mut Block) {
+fn finish_block(block: &mut Block, changes: bool) {
     let correlated = |exprs: &mut dyn Iterator<Item = &Expr>| {
         let mut out: Vec<u32> = Vec::new();
         for e in exprs {
@@ -276,4 +287,7 @@ fn finish_block(block: &mut Block) {
         .any(Expr::has_special);
     block.plain = fast::plain_columns(&block.output);
     block.spool = spool::kept_form(block);
+    if !changes {
+        covering::set_covers(block);
+    }
 }

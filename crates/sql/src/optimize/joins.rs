@@ -303,7 +303,8 @@ fn arrange(
     }
     Ok(Arranged {
         ordered,
-        sorted,
+        // What is jumped through comes as groups do.
+        sorted: sorted && jumps.is_none(),
         at_most,
         jump: jumps.map(|j| j.0),
         groups,

@@ -377,7 +377,7 @@ fn json_is_valid_and_has_the_members_of_mysql() {
     ] {
         assert_eq!(get(&mut c, sql, path), value, "{path}");
     }
-    let sql = "SELECT a, COUNT(*) FROM (SELECT DISTINCT a FROM t1) d GROUP BY a ORDER BY 2";
+    let sql = "SELECT a, COUNT(*) FROM (SELECT DISTINCT a, id % 2 FROM t1) d GROUP BY a ORDER BY 2";
     let inner = "$.query_block.ordering_operation.grouping_operation.table.materialized_from_subquery.query_block";
     assert_eq!(get(&mut c, sql, &format!("{inner}.select_id")), "2");
     assert_eq!(

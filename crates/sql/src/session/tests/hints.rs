@@ -108,7 +108,8 @@ fn the_order_of_joins_is_obeyed() {
         c.same(&query(""), &sql);
     }
     // An outer join's inner table comes behind what its condition reads.
-    let outer = "SELECT /*+ JOIN_ORDER(t2, t1) */ t1.id FROM t1 LEFT JOIN t2 ON t2.id = t1.id";
+    let outer =
+        "SELECT /*+ JOIN_ORDER(t2, t1) */ t1.id, t2.id FROM t1 LEFT JOIN t2 ON t2.id = t1.id";
     assert_eq!(c.tables(outer), "t1 t2");
     let straight =
         "SELECT t1.id FROM t1 STRAIGHT_JOIN t3 ON t1.a = t3.a STRAIGHT_JOIN t2 ON t2.a = t3.a";
