@@ -204,15 +204,19 @@ fn from_unixtime(a: Args<'_>) -> Out<'_> {
     if a.len() == 1 {
         return Ok(d.round(fsp).map_or(Val::Null, Val::DateTime));
     }
+    formatted(&a, d)
+}
+
+/// A time as the second argument says.
+fn formatted<'a>(a: &Args<'a>, d: DateTime) -> Out<'a> {
     let format = some!(a.text(1)?);
     let mut out = Vec::new();
     let locale = a.cx.vars.hot().locale();
-    let name = |name: &'static str, out: &mut Vec<u8>| append_name(&a, name, out);
+    let name = |name: &'static str, out: &mut Vec<u8>| append_name(a, name, out);
     Ok(
-        if temporal::date_format(d, &format, locale, name, &mut out) {
-            Val::owned(out)
-        } else {
-            Val::Null
+        match temporal::date_format(d, &format, locale, name, &mut out) {
+            true => Val::owned(out),
+            false => Val::Null,
         },
     )
 }
@@ -228,17 +232,7 @@ fn infer_format(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 
 fn date_format(a: Args<'_>) -> Out<'_> {
     let d = some!(a.datetime(0)?);
-    let format = some!(a.text(1)?);
-    let mut out = Vec::new();
-    let locale = a.cx.vars.hot().locale();
-    let name = |name: &'static str, out: &mut Vec<u8>| append_name(&a, name, out);
-    Ok(
-        if temporal::date_format(d, &format, locale, name, &mut out) {
-            Val::owned(out)
-        } else {
-            Val::Null
-        },
-    )
+    formatted(&a, d)
 }
 
 fn time_format(a: Args<'_>) -> Out<'_> {

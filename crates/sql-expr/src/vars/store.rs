@@ -201,8 +201,8 @@ impl GlobalVars {
 
     fn store(&self, id: VarId, value: VarValue) {
         let mut changed = vec![(id, value)];
-        if let Some(twin) = charset_twin(id, &changed[0].1) {
-            changed.push(twin);
+        if let Some(also) = following(id, &changed[0].1) {
+            changed.push(also);
         }
         {
             let mut current = self.current.write();
@@ -223,9 +223,17 @@ impl GlobalVars {
     }
 }
 
-/// The other half of a pair `character_set_x` / `collation_x` that follows a change of one half.
-fn charset_twin(id: VarId, value: &VarValue) -> Option<(VarId, VarValue)> {
+/// The variable that follows a change of this one, and its value: the other half of a pair `character_set_x` / `collation_x`; `sql_big_selects`,
+/// which is off as long as `max_join_size` is a limit.
+fn following(id: VarId, value: &VarValue) -> Option<(VarId, VarValue)> {
     let def = id.def();
+    if def.name == "max_join_size" {
+        let unlimited = value.as_u64() == u64::MAX;
+        return Some((
+            registry::lookup("sql_big_selects")?,
+            VarValue::Bool(unlimited),
+        ));
+    }
     let text = value.as_str()?;
     match def.kind {
         VarKind::Charset(_) => {
@@ -365,16 +373,23 @@ impl SessionVars {
                 assign::convert(def, input, self.value(id).as_u64(), strict)?
             }
         };
-        let twin = charset_twin(id, &value);
+        let also = following(id, &value);
         self.store(id, value);
-        if let Some((id, value)) = twin {
+        if let Some((id, value)) = also {
             self.store(id, value);
         }
         Ok(warning)
     }
 
-    /// Notes the value of a variable, to be put back.
+    /// Notes the value of a variable, and of one that follows it, to be put back.
     pub fn keep(&self, id: VarId, kept: &mut Kept) {
+        self.keep_one(id, kept);
+        if let Some((id, _)) = following(id, &self.value(id)) {
+            self.keep_one(id, kept);
+        }
+    }
+
+    fn keep_one(&self, id: VarId, kept: &mut Kept) {
         if kept.0.iter().any(|(i, _)| *i == id) {
             return;
         }

@@ -314,3 +314,30 @@ fn a_fixed_variable_takes_its_default_alone() {
         assert_eq!(g.set_option(name, wrong).unwrap_err().code(), 1231);
     }
 }
+
+#[test]
+fn a_limit_for_joins_is_kept_by_whoever_begins_with_it() {
+    let globals = Arc::new(GlobalVars::new());
+    let big = |s: &SessionVars| s.hot().big_selects;
+    assert!(big(&SessionVars::new(&globals)));
+    globals.set_option("max-join-size", "5").unwrap();
+    let mut s = SessionVars::new(&globals);
+    assert!(!big(&s));
+    s.set("sql_big_selects", &VarInput::Int(1)).unwrap();
+    assert!(big(&s));
+    s.set("max_join_size", &VarInput::Default).unwrap();
+    assert!(!big(&s), "the server's value is a limit");
+    let all = VarInput::Uint(u64::MAX);
+    globals
+        .set("max_join_size", &all, SqlMode::from_bits(0))
+        .unwrap();
+    assert!(big(&SessionVars::new(&globals)));
+    // What a hint has changed is put back, what follows it too.
+    let mut s = SessionVars::new(&globals);
+    let mut kept = Kept::default();
+    s.keep(lookup("max_join_size").unwrap(), &mut kept);
+    s.set("max_join_size", &VarInput::Int(5)).unwrap();
+    assert!(!big(&s));
+    s.put_back(kept);
+    assert!(big(&s) && s.hot().max_join_size == u64::MAX);
+}

@@ -77,15 +77,6 @@ impl Session {
                 self.say_origin();
                 return Ok(w);
             }
-            "max_join_size" => {
-                let w = self.vars.set(name, input)?;
-                // Who sets a limit wants it kept, as in MySQL.
-                let unlimited = self.vars.hot().max_join_size == u64::MAX;
-                let big = VarInput::Int(i64::from(unlimited));
-                self.vars.set("sql_big_selects", &big)?;
-                self.obey_variables();
-                return Ok(w);
-            }
             seed @ ("rand_seed1" | "rand_seed2") => {
                 let w = self.vars.set(name, input)?;
                 let value = self.vars.value_by_name(name).map_or(0, |v| v.as_u64());

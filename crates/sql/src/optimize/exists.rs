@@ -22,6 +22,9 @@ const LOOK_UP: f64 = 10.0;
 /// By how much a list has to be cheaper.
 const PAYS: f64 = 0.5;
 
+/// Rows that a list has at most: they are in memory until the statement ends.
+const MOST_LISTED: f64 = 1e6;
+
 /// One equality with the row around: what that has, what the subquery's row has, how they are compared.
 type Pair = (Expr, Expr, Comparer);
 
@@ -145,6 +148,9 @@ fn pays(
         }),
         _ => false,
     });
+    if listed > MOST_LISTED {
+        return false;
+    }
     let each = if indexed { LOOK_UP } else { all };
     let list = all.min(listed * LOOK_UP) + listed + ask;
     list < PAYS * ask * each

@@ -73,6 +73,9 @@ impl Session {
         // What another server has done names each key there is: one more here would move all columns of its rows.
         let off = s.set_applied("sql_generate_invisible_primary_key", &VarInput::Int(0));
         debug_assert!(off.is_ok(), "{off:?}");
+        // What could be carried out there has to be here, whatever `max_join_size` is.
+        let on = s.set_applied("sql_big_selects", &VarInput::Int(1));
+        debug_assert!(on.is_ok(), "{on:?}");
         s
     }
 
