@@ -94,6 +94,8 @@ pub struct BindCtx<'a> {
     pub locked: Option<&'a locked::LockedTables>,
     /// The session: settings that expressions depend on, warnings. Parameters need no values yet.
     pub cx: &'a EvalCtx<'a>,
+    /// The same with the values of the parameters that the plan is made for, where there are any. Estimates alone may look at them.
+    pub values: &'a EvalCtx<'a>,
 }
 
 /// Binds a statement: a query, INSERT, REPLACE, UPDATE, DELETE, DO or EXPLAIN.

@@ -119,6 +119,7 @@ mod tests {
             columns: Vec::new().into(),
             params: 0,
             typed_params: Box::default(),
+            estimates: Box::default(),
             writes: false,
             locks: false,
             private: false,

@@ -125,6 +125,7 @@ impl Session {
                 security: &self.security,
                 locked: None,
                 cx: &cx,
+                values: &cx,
             };
             let r = bound::read(&ctx, table, read);
             let (w, n) = cx.take_warnings();

@@ -43,10 +43,10 @@ impl Session {
     /// # Errors
     /// What the planner says of it.
     pub(crate) fn plan(&mut self, statement: &Statement) -> Result<Authorized<Plan>, SqlError> {
-        self.plan_typed(statement, &[])
+        self.plan_typed(statement, &[], Session::NO_PARAMS)
     }
 
-    /// Plans a statement for parameters of these values.
+    /// Plans a statement for parameters of the types of these values, and for values like these.
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
@@ -57,7 +57,7 @@ impl Session {
     ) -> Result<Authorized<Plan>, SqlError> {
         let collation = self.vars.connection_collation();
         let mut types: BTreeMap<u32, ExprType> = BTreeMap::new();
-        let mut plan = self.plan(statement)?;
+        let mut plan = self.plan_typed(statement, &[], params)?;
         // The type of one can change what another is taken for. Where that goes on, all get the types of their values.
         for round in 0..3 {
             if plan.peek().accepts(params) {
@@ -72,15 +72,18 @@ impl Session {
                 types.extend(all.map(|(n, v)| (n, type_of(v, collation))));
             }
             let types: Vec<(u32, ExprType)> = types.iter().map(|(n, t)| (*n, *t)).collect();
-            plan = self.plan_typed(statement, &types)?;
+            plan = self.plan_typed(statement, &types, params)?;
         }
         Ok(plan)
     }
 
+    /// Plans a statement whose parameters have these types where they do not follow from where they stand. The values decide nothing but which plan
+    /// is thought the best.
     pub(crate) fn plan_typed(
         &mut self,
         statement: &Statement,
         types: &[(u32, ExprType)],
+        values: &[Value],
     ) -> Result<Authorized<Plan>, SqlError> {
         let now = self.now_micros();
         let (r, warnings, total) = {
@@ -94,6 +97,7 @@ impl Session {
                 now,
             );
             cx.param_types = types;
+            let values = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, values, now);
             let ctx = BindCtx {
                 engine: &self.instance.engine,
                 catalog,
@@ -102,6 +106,7 @@ impl Session {
                 security: &self.security,
                 locked: self.locked.as_deref(),
                 cx: &cx,
+                values: &values,
             };
             let mut r = optimize::prepare(&ctx, statement);
             if let Ok(plan) = &mut r {
@@ -206,6 +211,7 @@ impl Session {
             security: &self.security,
             locked: self.locked.as_deref(),
             cx: &planning,
+            values: &planning,
         };
         let mut x = ExecCtx {
             session: &mut self.engine,

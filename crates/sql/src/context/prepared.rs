@@ -76,8 +76,10 @@ pub(crate) struct Prepared {
     pub params: u16,
     /// It is of those that have a plan.
     pub has_plan: bool,
-    /// That, where it is kept.
+    /// That which was made last, where it is kept.
     pub planned: Option<Planned>,
+    /// Those before it that are for other values of the parameters, the last first.
+    pub others: Vec<Planned>,
     /// The plan depends on types that differ between executions.
     pub one_use: bool,
     /// It may compute for long without a pause.
@@ -108,6 +110,8 @@ pub(crate) enum StatementName {
 pub(crate) const SMALL: usize = 8 << 10;
 /// What large ones of a session may keep together.
 pub(crate) const LARGE: usize = 4 << 20;
+/// Plans that one keeps beside the last, for other values of its parameters.
+const OTHERS: usize = 3;
 /// What a prepared statement takes beside its text, and what that makes of it.
 const FIXED: usize = 1 << 10;
 
@@ -120,8 +124,27 @@ impl Prepared {
     /// Keeps the text alone.
     pub fn shed(&mut self) {
         (self.statement, self.planned) = (None, None);
+        self.others.clear();
         // Less is never refused.
         self.charge.set(Self::least(&self.text));
+    }
+
+    /// Keeps a plan that was just made. The one before it stays beside it if it `holds` for other values, and there is room for it.
+    pub fn keep_plan(&mut self, plan: Planned, holds: impl Fn(&Planned) -> bool) {
+        let before = self.planned.replace(plan);
+        self.others.retain(&holds);
+        if let Some(before) = before.filter(|p| !p.plan.peek().estimates.is_empty() && holds(p))
+            && self.size <= SMALL
+        {
+            self.others.insert(0, before);
+        }
+        self.others.truncate(OTHERS);
+        let all = |n: usize| Self::least(&self.text) + self.size * (1 + n);
+        if !self.charge.set(all(self.others.len())) {
+            self.others.clear();
+            // Less is never refused.
+            self.charge.set(all(0));
+        }
     }
 
     /// What it counts as.

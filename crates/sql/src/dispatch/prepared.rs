@@ -16,6 +16,7 @@ use crate::context::{Session, parse_error};
 use crate::exec::ExecError;
 use crate::plan::Plan;
 use crate::sink::{Done, ResultSink};
+use sql_expr::EvalCtx;
 use sql_expr::memory::{self, Charge};
 use sql_parser::ast::Statement;
 
@@ -107,6 +108,7 @@ impl Session {
             params,
             has_plan: planned.is_some(),
             planned,
+            others: Vec::new(),
         })
     }
 
@@ -207,16 +209,38 @@ impl Session {
     /// The plan of a prepared statement where it still holds, and for values of these types.
     #[inline]
     pub(crate) fn ready_plan(&self, p: &Prepared, params: &[Value]) -> Option<Authorized<Plan>> {
-        let x = p.planned.as_ref()?;
-        let version = self.engine.catalog_version();
-        let holds = x.settings == self.settings
-            && x.plan.peek().catalog_version == version
+        let x = p.planned.as_ref().filter(|x| self.holds(p, x, params))?;
+        match x.plan.peek().estimates.is_empty() {
+            true => Some(x.plan.clone()),
+            false => self.plan_for_values(p, params),
+        }
+    }
+
+    /// Whether a plan of a prepared statement is right for values of these types.
+    #[inline]
+    fn holds(&self, p: &Prepared, x: &Planned, params: &[Value]) -> bool {
+        x.settings == self.settings
+            && x.plan.peek().catalog_version == self.engine.catalog_version()
             && x.plan.peek().is_fresh()
             && self.security.ready(&x.plan).is_some()
             && !p.one_use
             && p.database == self.facts.database
-            && x.plan.peek().accepts(params);
-        holds.then(|| x.plan.clone())
+            && x.plan.peek().accepts(params)
+    }
+
+    /// Of the plans that it has, one that was made for values like these.
+    #[cold]
+    fn plan_for_values(&self, p: &Prepared, params: &[Value]) -> Option<Authorized<Plan>> {
+        let now = self.now_micros();
+        let cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+        let mut all = p.planned.iter().chain(&p.others);
+        let x = all.find(|x| x.plan.peek().expects(&cx) && self.holds(p, x, params))?;
+        Some(x.plan.clone())
+    }
+
+    /// Whether a prepared statement has a plan that holds, for these values or for others.
+    pub(crate) fn has_plan_that_holds(&self, p: &Prepared, params: &[Value]) -> bool {
+        p.planned.as_ref().is_some_and(|x| self.holds(p, x, params))
     }
 
     /// Plans a prepared statement until the plan holds, keeps the plan, and runs it.
@@ -250,9 +274,15 @@ impl Session {
                 return Err(wrong_arguments("mysqld_stmt_execute"));
             }
             if let Some(p) = place(self).filter(|p| p.statement.is_some()) {
-                p.planned = Some(Planned {
+                let made = Planned {
                     plan: plan.clone(),
                     settings,
+                };
+                let version = plan.peek().catalog_version;
+                p.keep_plan(made, |other| {
+                    other.settings == settings
+                        && other.plan.peek().catalog_version == version
+                        && other.plan.peek().is_fresh()
                 });
             }
             let outcome = self.run_plan(&plan, params, sink).await;

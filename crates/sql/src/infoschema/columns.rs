@@ -120,6 +120,7 @@ fn view_columns(v: &View<'_>, view: &ObjectDef) -> Result<Vec<ColumnDef>, SqlErr
         security: v.ctx.security,
         locked: None,
         cx: v.ctx.cx,
+        values: v.ctx.cx,
     };
     bind::view_columns(&ctx, view)
 }

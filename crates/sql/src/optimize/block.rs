@@ -71,6 +71,7 @@ impl Optimizer<'_> {
         let request = Request {
             engine: self.ctx.engine,
             cx: self.ctx.cx,
+            estimator: self.estimator(),
             derived: &derived_rows,
             makes: &makes,
             by_key: &by_key,

@@ -3,6 +3,7 @@
 use engine::Engine;
 use types::SqlError;
 
+use super::selectivity::Estimator;
 use crate::bind::from::{Cond, Joins};
 use crate::bind::places::Places;
 use crate::bind::reads::{subqueries_of, tables_of};
@@ -19,6 +20,8 @@ pub(crate) struct Request<'a> {
     pub engine: &'a Engine,
     /// The session: for the values of constants.
     pub cx: &'a EvalCtx<'a>,
+    /// How many rows conditions leave is found with it.
+    pub estimator: Estimator<'a>,
     /// Rows that the queries of derived tables yield, roughly.
     pub derived: &'a [f64],
     /// What it costs to make them, in rows read.

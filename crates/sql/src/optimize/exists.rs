@@ -5,10 +5,10 @@
 //! It pays where many rows ask, and few are in the list; who asks for few rows looks each up.
 
 use sql_expr::bind::SubqueryKind;
-use sql_expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node, Quantified, Shape};
+use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node, Quantified, Shape};
 
 use super::hashing::hashable;
-use super::selectivity::Selectivity;
+use super::selectivity::{Estimator, Selectivity};
 use super::statistics::Statistics;
 use super::unnest::{each_own_expr, is_asked_once, is_steady, subquery_of};
 use crate::bind::places::Places;
@@ -29,7 +29,7 @@ const MOST_LISTED: f64 = 1e6;
 type Pair = (Expr, Expr, Comparer);
 
 /// Makes lists of the block's EXISTS where that pays.
-pub(super) fn make_lists(block: &mut BoundBlock, engine: &Engine, cx: &EvalCtx<'_>) {
+pub(super) fn make_lists(block: &mut BoundBlock, engine: &Engine, estimator: Estimator<'_>) {
     if block.subqueries.is_empty() || block.limit.is_some() && block.group.is_none() {
         return;
     }
@@ -37,7 +37,7 @@ pub(super) fn make_lists(block: &mut BoundBlock, engine: &Engine, cx: &EvalCtx<'
         let Some(own) = pairs_of(block, number) else {
             continue;
         };
-        if !is_asked_once(block, number) || !pays(block, number, &own, engine, cx) {
+        if !is_asked_once(block, number) || !pays(block, number, &own, engine, estimator) {
             continue;
         }
         make_list(block, number, &own);
@@ -110,7 +110,7 @@ fn pays(
     number: usize,
     pairs: &[usize],
     engine: &Engine,
-    cx: &EvalCtx<'_>,
+    estimator: Estimator<'_>,
 ) -> bool {
     let Body::Block(b) = &block.subqueries[number].query.body else {
         return false;
@@ -122,7 +122,7 @@ fn pays(
         let tables = [Statistics::of(engine, t, &[])];
         let places = Places::new(t.slot, [t.slot].into_iter());
         let selectivity = Selectivity {
-            cx,
+            estimator,
             tables: &tables,
             places: &places,
         };

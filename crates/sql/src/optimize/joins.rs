@@ -235,10 +235,11 @@ fn arrange(
     ));
     equalities::close(&mut conds, req.tables, &req.joins.nest_of, req.places);
     let selectivity = Selectivity {
-        cx: req.cx,
+        estimator: req.estimator,
         tables: statistics,
         places: req.places,
     };
+    let noted = req.estimator.count();
     let mut paths = Vec::with_capacity(req.tables.len());
     for (n, t) in req.tables.iter().enumerate() {
         let nest = req.joins.nest_of[n];
@@ -253,6 +254,12 @@ fn arrange(
     let own = conds.iter().filter(|c| !c.copied);
     let own: Vec<(u16, &Expr)> = own.map(|c| (c.nest, &c.expr)).collect();
     let mut own = selectivity.of_all(&own).into_iter();
+    if let [only] = &paths[..]
+        && !req.has_limit
+        && only.speak_of_the_rows_order_alone()
+    {
+        req.estimator.forget(noted);
+    }
     let share = |c: &CondInfo| match c.copied {
         true => 1.0,
         false => own.next().unwrap_or(1.0),

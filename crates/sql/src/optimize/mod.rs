@@ -37,8 +37,9 @@ mod unnest;
 mod windows;
 
 pub(crate) use computed::is_same_everywhere;
+use selectivity::Estimator;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use types::SqlError;
 
@@ -47,6 +48,7 @@ use crate::bind::tree::{
     InsertRows, Query, Recursive, SetArm, Sub, UsedTable,
 };
 use crate::bind::{self, BindCtx};
+use crate::plan::estimates::Estimate;
 use crate::plan::{Block, InsertPlan, Plan, PlanBody, QueryPlan, SubPlan, explain};
 use sql_expr::ExprType;
 use sql_expr::memory::Charge;
@@ -79,6 +81,7 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
     let optimizer = Optimizer {
         ctx,
         next_slot: Cell::new(bound.facts.next_slot),
+        noted: RefCell::default(),
         runs: !matches!(bound.body, BoundBody::Explain(..)),
     };
     let mut columns = bound.columns;
@@ -115,6 +118,10 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
     } else {
         Box::default()
     };
+    let estimates = match decided {
+        true => optimizer.noted.take().into(),
+        false => Box::default(),
+    };
     let mut tables = facts.tables;
     for t in facts.related {
         UsedTable::add(&mut tables, &t.table, t.writes);
@@ -127,6 +134,7 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
     }
     Ok(Plan {
         figures,
+        estimates,
         needs: facts.needs,
         catalog_version: ctx.catalog.version,
         tables,
@@ -148,11 +156,21 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
 struct Optimizer<'a> {
     ctx: &'a BindCtx<'a>,
     next_slot: Cell<u16>,
+    /// What of its choices follows from parameters.
+    noted: RefCell<Vec<Estimate>>,
     /// What is planned is to run, and not to be explained.
     runs: bool,
 }
 
 impl Optimizer<'_> {
+    /// How many rows conditions leave.
+    fn estimator(&self) -> Estimator<'_> {
+        Estimator {
+            cx: self.ctx.values,
+            noted: &self.noted,
+        }
+    }
+
     /// What `optimizer_switch` allows.
     fn switches(&self) -> Switches {
         self.ctx.cx.vars.hot().optimizer_switch
@@ -183,7 +201,7 @@ impl Optimizer<'_> {
             self.next_slot.set(next);
             Some(slot)
         });
-        exists::make_lists(b, self.ctx.engine, self.ctx.cx);
+        exists::make_lists(b, self.ctx.engine, self.estimator());
     }
 
     fn body(&self, body: BoundBody) -> Result<PlanBody, SqlError> {

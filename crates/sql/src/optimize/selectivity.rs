@@ -3,13 +3,16 @@
 //!
 //! Conditions are taken to be independent; what an index knows of several columns together is used where access is chosen.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use types::Value;
 
 use super::statistics::Statistics;
 use crate::bind::places::Places;
-use sql_expr::{CmpOp, EvalCtx, Expr, LikeNode, Members, NoRow, Node, Val, as_column_value};
+use crate::plan::estimates::{Asked, Estimate, MOST_ESTIMATES, constant, reads_params};
+use sql_expr::{CmpOp, EvalCtx, Expr, LikeNode, Members, Node, Val};
 
 /// Equality of which nothing is known.
 const EQUAL: f64 = 0.1;
@@ -24,9 +27,44 @@ const OTHER: f64 = 1.0 / 3.0;
 /// IS NULL of which nothing is known.
 const NULL: f64 = 0.02;
 
+/// What estimates are made with, and where those are noted that follow from parameters.
+#[derive(Clone, Copy)]
+pub(crate) struct Estimator<'a> {
+    /// The session, with the values of the parameters where they are known.
+    pub cx: &'a EvalCtx<'a>,
+    /// The notes.
+    pub noted: &'a RefCell<Vec<Estimate>>,
+}
+
+impl Estimator<'_> {
+    fn note(&self, t: &Statistics<'_>, column: u16, asked: Asked, share: f64) {
+        let mut noted = self.noted.borrow_mut();
+        if let Some(table) = t.stored()
+            && noted.len() < MOST_ESTIMATES
+        {
+            noted.push(Estimate {
+                table: Arc::clone(table),
+                column,
+                asked,
+                share,
+            });
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.noted.borrow().len()
+    }
+
+    /// Those behind so many decide nothing.
+    pub fn forget(&self, behind: usize) {
+        self.noted.borrow_mut().truncate(behind);
+    }
+}
+
 /// Looks at conditions on the tables of a block.
 pub(super) struct Selectivity<'a> {
-    pub cx: &'a EvalCtx<'a>,
+    pub estimator: Estimator<'a>,
     /// The tables by place.
     pub tables: &'a [Statistics<'a>],
     pub places: &'a Places,
@@ -174,7 +212,14 @@ impl Selectivity<'_> {
             };
             if !y.reads_row() {
                 let known = self.value(y, t, c).and_then(|v| t.equal(c, &v));
-                return known.or_else(|| t.distinct(c).map(|n| 1.0 / n.max(1.0)));
+                let distinct = t.distinct(c);
+                let share = known.or_else(|| distinct.map(|n| 1.0 / n.max(1.0)));
+                // Of a key one row is found, whatever its value is.
+                if distinct.is_some_and(|n| n < t.rows) && reads_params(y) {
+                    let asked = Asked::Equal(y.clone());
+                    self.estimator.note(t, c, asked, share.unwrap_or(EQUAL));
+                }
+                return share;
             }
         }
         let different = match (self.distinct(a), self.distinct(b)) {
@@ -191,6 +236,27 @@ impl Selectivity<'_> {
         high: Option<(&Expr, bool)>,
     ) -> Option<f64> {
         let (t, c) = self.column(e)?;
+        let share = self.between(t, c, low, high);
+        let follows = |b: Option<(&Expr, bool)>| b.is_some_and(|(e, _)| reads_params(e));
+        if follows(low) || follows(high) {
+            let own = |b: Option<(&Expr, bool)>| b.map(|(e, inside)| (e.clone(), inside));
+            let guess = match (low, high) {
+                (Some(_), Some(_)) => BETWEEN,
+                _ => BOUND,
+            };
+            let asked = Asked::Within(own(low), own(high));
+            self.estimator.note(t, c, asked, share.unwrap_or(guess));
+        }
+        share
+    }
+
+    fn between(
+        &self,
+        t: &Statistics<'_>,
+        c: u16,
+        low: Option<(&Expr, bool)>,
+        high: Option<(&Expr, bool)>,
+    ) -> Option<f64> {
         let mut values = [None, None];
         for (value, bound) in values.iter_mut().zip([low, high]) {
             if let Some((x, inside)) = bound {
@@ -207,7 +273,7 @@ impl Selectivity<'_> {
 
     /// A constant as a value of a column.
     fn value(&self, e: &Expr, t: &Statistics<'_>, column: u16) -> Option<Value> {
-        constant(e, t.data_type(column)?, self.cx)
+        constant(e, t.data_type(column)?, self.estimator.cx)
     }
 }
 
@@ -265,17 +331,4 @@ fn convention(e: &Expr) -> f64 {
         _ => (OTHER, false),
     };
     if negated { 1.0 - share } else { share }
-}
-
-/// The value of an expression that is the same for every execution, as a column of that type has it; `None` where it is not, or the
-/// column cannot hold it.
-pub(super) fn constant(e: &Expr, ty: &types::DataType, cx: &EvalCtx<'_>) -> Option<Value> {
-    let known = e.is_row_constant()
-        && !e.has_special()
-        && !e.any(&|x| matches!(x.node, Node::Param(..) | Node::SysVar(..)));
-    if !known {
-        return None;
-    }
-    let v = cx.quietly(|| e.eval(cx, &NoRow).map(Val::into_owned).ok())??;
-    as_column_value(&v, &e.ty, ty, cx)
 }

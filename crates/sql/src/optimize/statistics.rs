@@ -93,6 +93,11 @@ impl<'a> Statistics<'a> {
     }
 
     fn table(&self) -> Option<&Table> {
+        self.stored().map(|t| &**t)
+    }
+
+    /// The table, where it is a stored one.
+    pub fn stored(&self) -> Option<&Arc<Table>> {
         match &self.from.source {
             TableSource::Engine(t) => Some(t),
             _ => None,

@@ -3,6 +3,7 @@
 //! Plain data. Nothing here decides anything or runs.
 
 mod access_words;
+pub(crate) mod estimates;
 pub(crate) mod explain;
 mod in_block;
 mod json_form;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use engine::{Cover, ObjectDef, Table};
 
+use super::estimates::Estimate;
 use super::windows::WindowPlan;
 use crate::access::needs::{Guarded, Needs};
 use crate::bind::from::NestKind;
@@ -19,8 +20,8 @@ use crate::bind::tree::{
     UpdateTarget, UsedTable, Yields,
 };
 use crate::sink::ColumnMeta;
-use sql_expr::Expr;
 use sql_expr::memory::Charge;
+use sql_expr::{EvalCtx, Expr};
 
 /// A query ready to run.
 pub type QueryPlan = Query<Block>;
@@ -47,6 +48,8 @@ pub struct Plan {
     pub params: u32,
     /// Parameters whose type decides what is computed, with the type they were planned for.
     pub typed_params: Box<[TypedParam]>,
+    /// What it was made for, where another plan may be better with other values of its parameters.
+    pub(crate) estimates: Box<[Estimate]>,
     /// Whether it changes rows.
     pub writes: bool,
     /// Whether it takes row locks (a locking read or a change).
@@ -75,6 +78,12 @@ impl Plan {
     pub fn is_fresh(&self) -> bool {
         let mut all = self.figures.iter().zip(&self.tables);
         all.all(|(version, t)| t.table.stats_version() == *version)
+    }
+
+    /// Whether the values of an execution, which `cx` has, are like those that it was made for.
+    #[inline]
+    pub fn expects(&self, cx: &EvalCtx<'_>) -> bool {
+        self.estimates.iter().all(|e| e.holds(cx))
     }
 }
 

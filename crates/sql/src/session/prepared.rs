@@ -174,8 +174,12 @@ impl Session {
             }
             return self.run_other(&statement, params, sink).await;
         }
+        // For values of another kind it is only planned.
+        let again = !self.has_plan_that_holds(p, params);
         self.begin_statement(com);
-        self.process.counts.com[Com::StmtReprepare as usize].add(1);
+        if again {
+            self.process.counts.com[Com::StmtReprepare as usize].add(1);
+        }
         self.plan_again(&statement, params, sink, |s| s.prepared.map.get_mut(&id))
             .await
     }

@@ -176,6 +176,7 @@ fn frozen(s: &mut Session, query: &mut Query) -> Result<Vec<ColumnMeta>, SqlErro
             security: &security,
             locked: None,
             cx,
+            values: cx,
         };
         bind::freeze(&ctx, query)
     })

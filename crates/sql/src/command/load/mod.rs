@@ -500,7 +500,7 @@ impl Session {
                 texts.map(|(n, _)| (n, ty)).collect()
             }
         };
-        self.plan_typed(&statement, &types)
+        self.plan_typed(&statement, &types, Session::NO_PARAMS)
     }
 
     /// Runs an INSERT as a part of the statement.

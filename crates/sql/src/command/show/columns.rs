@@ -68,6 +68,7 @@ pub(in crate::command) fn view_columns(
             security: &security,
             locked: None,
             cx,
+            values: cx,
         };
         bind::view_columns(&ctx, view)
     })

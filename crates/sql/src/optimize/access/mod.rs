@@ -190,6 +190,15 @@ impl<'a> Paths<'a> {
         Ok(paths)
     }
 
+    /// Whether all that is said is of the first column of the order that rows are in: then no other access comes into question.
+    pub fn speak_of_the_rows_order_alone(&self) -> bool {
+        let first = self.table().and_then(|t| t.def.indexes[0].parts.first());
+        let first = first.map(|p| p.column);
+        self.any.is_empty()
+            && self.unions.is_empty()
+            && self.said.iter().all(|s| Some(s.column) == first)
+    }
+
     fn table(&self) -> Option<&Table> {
         match &self.from.source {
             TableSource::Engine(t) => Some(t),

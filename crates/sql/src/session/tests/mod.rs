@@ -15,6 +15,7 @@ mod dumps;
 mod explain;
 mod expressions;
 mod fence;
+mod followed;
 mod foreign_keys;
 mod functional;
 mod handlers;
