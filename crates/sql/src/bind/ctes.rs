@@ -1,11 +1,12 @@
 //! The common table expressions in sight, and what a name among them stands for.
 //!
-//! Never here: how one is carried out. One that is named twice is bound twice.
+//! Never here: how one is carried out. One that is named twice is bound twice, and its rows are made once ([`Shared`]).
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::shared::Shared;
 use super::spelling::same_name;
 use crate::sink::ColumnMeta;
 use sql_expr::ExprType;
@@ -56,9 +57,30 @@ pub(crate) struct Ctes {
     planned: Cell<u32>,
     /// How many queries are being bound, one in another.
     level: Cell<u32>,
+    /// Those that were named, with who shares their rows. A definition is held, so that no other one gets its address.
+    named: RefCell<Vec<(Arc<ast::Cte>, Shared)>>,
 }
 
 impl Ctes {
+    /// A name is met that stands for this one; what all who name it have in common. `None` in a recursive query, which has other rows each time
+    /// it is carried out.
+    pub(super) fn shared(&self, def: &Arc<ast::Cte>) -> Option<Shared> {
+        let recursive = |s: &Sight| matches!(s, Sight::Own(_));
+        if self.list.borrow().iter().any(recursive) {
+            return None;
+        }
+        let mut named = self.named.borrow_mut();
+        let place = match named.iter().position(|(d, _)| Arc::ptr_eq(d, def)) {
+            Some(place) => place,
+            None => {
+                let number = named.len() as u32;
+                named.push((Arc::clone(def), Shared::new(number)));
+                number as usize
+            }
+        };
+        Some(named[place].1.for_one_more())
+    }
+
     /// What is planned from here on is planned because a name stands for it.
     pub(crate) fn begin_by_name(&self) {
         self.reading.set(self.reading.get() + 1);

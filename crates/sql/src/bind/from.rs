@@ -484,13 +484,19 @@ impl StatementBinder<'_> {
         if let Some(own) = &cte.own {
             return self.own_rows(own, alias, st);
         }
+        let shared = self.shared_rows_of(cte);
         let hidden = self.hide_ctes_from(cte.place);
         let bound = match cte.recursive {
             true => self.recursive_query(cte, st.names.parent),
             false => self.query(&cte.def.query, st.names.parent),
         };
         self.show_ctes(hidden);
-        self.derived_of(bound?, alias, &cte.def.columns, st)
+        let (mut plan, outputs) = bound?;
+        // What reads a row around it has other rows for each of those.
+        if plan.lowest == u16::MAX {
+            plan.shared = shared;
+        }
+        self.derived_of((plan, outputs), alias, &cte.def.columns, st)
     }
 }
 

@@ -38,6 +38,7 @@ pub(crate) mod row_rules;
 pub(crate) mod scope;
 mod seen;
 mod select;
+pub(crate) mod shared;
 mod sort_key;
 pub(crate) mod source;
 mod spelling;

@@ -94,6 +94,7 @@ impl StatementBinder<'_> {
                         limit: None,
                         into: Destination::Client,
                         lowest,
+                        shared: None,
                     };
                 }
                 let mut subqueries = Vec::new();
@@ -209,6 +210,7 @@ impl StatementBinder<'_> {
             limit: None,
             into: Destination::Client,
             lowest,
+            shared: None,
         };
         Ok((plan, columns))
     }
@@ -291,6 +293,7 @@ impl StatementBinder<'_> {
             limit: None,
             into: Destination::Client,
             lowest: names.lowest.get().0,
+            shared: None,
         };
         self.coerce(&mut plan, &types);
         Ok((plan, columns))

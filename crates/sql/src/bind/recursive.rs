@@ -105,6 +105,7 @@ impl StatementBinder<'_> {
             limit: None,
             into: Destination::Client,
             lowest: u16::MAX,
+            shared: None,
         };
         self.derived_of((rows, columns), alias, &own.def.columns, st)
     }
@@ -204,6 +205,7 @@ impl StatementBinder<'_> {
             limit: self.limit(q.limit.as_deref())?,
             into: Destination::Client,
             lowest,
+            shared: None,
         };
         Ok((plan, outputs))
     }

@@ -17,6 +17,7 @@ use super::params::TypedParam;
 use super::relations::Relations;
 use super::row_rules::RowRules;
 use super::scope::FromTable;
+use super::shared::Shared;
 use super::window_tree::Windows;
 use crate::access::needs::Needs;
 use crate::sink::ColumnMeta;
@@ -259,6 +260,8 @@ pub struct Query<B> {
     pub into: Destination,
     /// The lowest slot of a block around it that it reads; `u16::MAX` for none.
     pub lowest: u16,
+    /// It is a common table expression, which others may name as well.
+    pub shared: Option<Shared>,
 }
 
 /// Where the rows of a query go.
@@ -571,6 +574,12 @@ impl<B> Query<B> {
             limit: None,
             into: Destination::Client,
             lowest,
+            shared: None,
         }
+    }
+
+    /// Whether its rows are made once for several that read them: then all rows are wanted, whatever one of them needs.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.shared.as_ref().is_some_and(Shared::is_named_again)
     }
 }

@@ -7,6 +7,7 @@ use types::error::codes;
 
 use super::StatementBinder;
 use super::ctes::{CteRef, Hidden};
+use super::shared::Shared;
 use super::spelling::folded;
 use sql_parser::ast;
 
@@ -46,6 +47,11 @@ impl StatementBinder<'_> {
     /// The common table expression of that name.
     pub(crate) fn cte(&self, name: &str) -> Option<CteRef> {
         self.ctes.find(name)
+    }
+
+    /// Notes that a common table expression is named: its rows are made once for all who do. `None` where they may differ.
+    pub(crate) fn shared_rows_of(&self, cte: &CteRef) -> Option<Shared> {
+        self.ctes.shared(&cte.def)
     }
 
     /// Hides the common table expressions from `place` on, while one of them is planned.

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use types::{SqlError, ValueRef};
 
@@ -29,6 +30,41 @@ pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Counts, SqlErro
 
 /// Runs a query; at most `enough` of its rows matter.
 pub(crate) fn run_query<'a>(
+    q: &'a QueryPlan,
+    env: &'a mut Env<'_>,
+    outer: &'a dyn RowSource,
+    sink: &'a mut dyn ResultSink,
+    enough: u64,
+) -> Running<'a> {
+    if let Some(shared) = q.shared.as_ref().filter(|s| s.is_named_again()) {
+        return Box::pin(run_shared(q, shared.number, env, outer, sink));
+    }
+    run_alone(q, env, outer, sink, enough)
+}
+
+/// Sends the rows of a common table expression, which are made when they are wanted first.
+async fn run_shared(
+    q: &QueryPlan,
+    number: u32,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    sink: &mut dyn ResultSink,
+) -> Result<Counts, SqlError> {
+    let rows = match env.feeds.shared.get(&number) {
+        Some(rows) => Arc::clone(rows),
+        None => {
+            let mut rows = no_rows(&q.types, env);
+            run_alone(q, env, outer, &mut rows, u64::MAX).await?;
+            rows.end().await?;
+            let rows = Arc::new(rows);
+            env.feeds.shared.insert(number, Arc::clone(&rows));
+            rows
+        }
+    };
+    env.send_all(&[rows], sink).await
+}
+
+fn run_alone<'a>(
     q: &'a QueryPlan,
     env: &'a mut Env<'_>,
     outer: &'a dyn RowSource,

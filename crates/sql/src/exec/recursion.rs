@@ -51,8 +51,17 @@ impl Env<'_> {
         sink: &mut dyn ResultSink,
     ) -> Result<Counts, SqlError> {
         let unread = self.feeds.of.get(&number).cloned().unwrap_or_default();
+        self.send_all(&unread, sink).await
+    }
+
+    /// Sends rows that are kept for several readers.
+    pub(super) async fn send_all(
+        &mut self,
+        all: &[Arc<Gathered>],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Counts, SqlError> {
         let mut sent = 0;
-        for rows in unread {
+        for rows in all {
             let mut pass = rows.pass();
             while let Some(some) = rows.next(&mut pass).await? {
                 for i in 0..some.len() {

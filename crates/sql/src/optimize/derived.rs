@@ -293,7 +293,7 @@ fn stands_alone(e: &Expr, slot: u16) -> bool {
 
 /// Whether a condition on a query's columns can be checked in it.
 pub(super) fn takes(q: &BoundQuery, e: &Expr) -> bool {
-    if q.limit.is_some() {
+    if q.limit.is_some() || q.is_shared() {
         return false;
     }
     match &q.body {

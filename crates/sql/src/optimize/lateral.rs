@@ -52,7 +52,7 @@ pub(super) fn candidates(
             continue;
         };
         let query = &block.derived[n as usize];
-        let free = t.lateral.is_none();
+        let free = t.lateral.is_none() && !query.is_shared();
         if free && block.tables.len() > 1 && is_open(t, switches) && is_split(query) {
             all.resize_with(block.derived.len(), || None);
             all[n as usize] = Some(query.clone());

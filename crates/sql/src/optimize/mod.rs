@@ -250,6 +250,7 @@ impl Optimizer<'_> {
             limit: q.limit,
             into: q.into,
             lowest: q.lowest,
+            shared: q.shared,
         })
     }
 
