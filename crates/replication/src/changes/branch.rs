@@ -7,10 +7,12 @@
 use crate::group::{End, put_item};
 use engine::{BranchPart, Xid};
 use std::fmt::Write;
-use types::CollationId;
 use wire::binlog::control::{BranchName, XaPrepare};
 use wire::binlog::header::{flag, kind};
 use wire::binlog::query::{Query, Settings};
+
+/// `utf8mb4_general_ci`, which all servers know.
+const UTF8MB4: u16 = 45;
 
 /// A statement about a branch, as MySQL writes its name: both parts in hexadecimal, and the format.
 pub(super) fn statement(verb: &str, xid: &Xid) -> String {
@@ -67,7 +69,6 @@ fn put_end(verb: &str, xid: &Xid, seconds: u32, end: End, out: &mut Vec<u8>) {
 
 /// A statement that reads nothing of whoever has said it.
 fn put_statement(text: &str, seconds: u32, out: &mut Vec<u8>) {
-    let collation = CollationId::DEFAULT.0;
     put_item(kind::QUERY, flag::SUPPRESS_USE, seconds, out, |out| {
         let query = Query {
             thread_id: 0,
@@ -77,8 +78,7 @@ fn put_statement(text: &str, seconds: u32, out: &mut Vec<u8>) {
             settings: Settings {
                 flags2: Some(0),
                 sql_mode: Some(0),
-                // `utf8mb4_general_ci`, which all servers know.
-                collations: Some((45, 45, collation)),
+                collations: Some((UTF8MB4, UTF8MB4, UTF8MB4)),
                 ..Settings::default()
             },
             statement: text.as_bytes(),
