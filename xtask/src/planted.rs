@@ -83,6 +83,14 @@ pub const STRESS: &[(&str, &str)] = &[
     ("writer-asked-for-twice", "a_row_is_inserted_once"),
     ("counter-moved-one-too-few", "a_number_is_given_once"),
     (
+        "branch-rollback-forgotten-by-recovery",
+        "branch_groups::a_group_and_what_it_says_survive_together",
+    ),
+    (
+        "prepared-group-left-out",
+        "branch_groups::each_part_is_a_group_and_what_nobody_tells_is_none",
+    ),
+    (
         "guarded-range-not-looked-at",
         "what_a_serializable_reader_found_stays",
     ),
@@ -340,6 +348,10 @@ pub const REPLICA: &[(&str, &str)] = &[
     (
         "events-left-where-none-are-taken",
         "log_databases::no_room::what_leaves_something_waits_for_room",
+    ),
+    (
+        "branch-end-beside-its-prepare",
+        "own_branches::the_log_has_each_part_as_mysql_writes_it",
     ),
     (
         "dependency-by-new-values-alone",

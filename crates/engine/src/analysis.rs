@@ -115,8 +115,8 @@ impl Analysis {
                 self.ended.push(t);
             }
             RecordKind::Checkpoint => self.checkpoint(r.undo()),
-            // The last record of a prepared transaction.
-            RecordKind::Note if t != 0 && xa::is_prepared(r.undo()) => {
+            // The last record of a prepared transaction, or the first of its rollback.
+            RecordKind::Note if t != 0 && xa::is_of_a_branch(r.undo()) => {
                 let x = self.active.entry(t).or_insert(Loser {
                     first: start,
                     last: start,

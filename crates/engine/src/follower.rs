@@ -1,4 +1,5 @@
-//! A follower: reads the log forward and gives the groups of committed transactions in the order of their commit records.
+//! A follower: reads the log forward and gives the groups of committed transactions, and those of branches' parts, in the order of the records
+//! that end them.
 //!
 //! It shows what is durable, and waits for the syncs that others ask for. Of a group that its transaction has not ended yet it keeps the bytes
 //! while there are few, and else where they stand in the log: what it takes of memory has a bound, whatever groups there are.
@@ -10,6 +11,7 @@ use crate::error;
 use crate::events::GroupEnd;
 use crate::events::intake::Intake;
 use crate::events::piece::{self, Pieces};
+use crate::xa;
 use base::Lsn;
 use pager::{LogFollower, OpError, Record, RecordKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -45,7 +47,7 @@ impl GroupPosition {
 /// What a committed transaction left.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// Its commit record.
+    /// Its commit record, or that of a branch's part.
     pub commit: Lsn,
     /// Where that ends.
     pub end: Lsn,
@@ -268,7 +270,9 @@ impl Follower {
                     }
                     self.held += group.held();
                 }
-                RecordKind::Commit => {
+                RecordKind::Commit | RecordKind::Note
+                    if h.kind == RecordKind::Commit || xa::ends_group(r.undo()) =>
+                {
                     let Some(pieces) = self.close(h.txid.0) else {
                         continue;
                     };

@@ -46,7 +46,7 @@ mod xa;
 pub use ddl::{Existing, Keys, Reshape, Rewrite, Sound, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
 pub use events::intake::Intake;
-pub use events::{GroupEnd, GroupPack};
+pub use events::{BranchPart, GroupEnd, GroupPack};
 pub use fence::{Draining, Fence, Rank};
 pub use follower::{Follower, Group, GroupPosition, GroupReader};
 pub use interrupt::{Deadline, Interrupt};
@@ -70,6 +70,6 @@ pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
 pub use table_lock::{TableLockKind, TableLockMode, TablesInUse};
 pub use temp::{TempFile, TempFiles, TempShare, TempSpace};
 pub use xa::{
-    BRANCHES_MAX, BRANCHES_OF_ONE, BranchOwner, ClaimRefused, PreparedFact, XID_PART_MAX, Xid,
-    XidClaim,
+    BRANCHES_MAX, BRANCHES_OF_ONE, BranchEnd, BranchOwner, ClaimRefused, PreparedFact,
+    XID_PART_MAX, Xid, XidClaim,
 };

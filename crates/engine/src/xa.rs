@@ -21,7 +21,7 @@ use base::{Event, Lsn, TxnId};
 use branch::Branch;
 pub(crate) use branch::PreparedTxn;
 pub use name::{BRANCHES_MAX, BRANCHES_OF_ONE, BranchOwner, Owner, XID_PART_MAX, Xid};
-pub(crate) use note::{Note, is_prepared};
+pub(crate) use note::{Note, ROLLS_BACK, ends_group, is_of_a_branch, is_prepared};
 use places::Map;
 use std::sync::Arc;
 use types::Isolation;
@@ -172,11 +172,25 @@ impl Branches {
         }
     }
 
-    /// Whether any is prepared that has something to commit, or is being ended.
-    pub(crate) fn any_prepared(&self) -> bool {
+    /// Whether the end of a prepared one leaves a group: what it has changed is in one, and its end is `told`; or it may have left events
+    /// that are in none, which go with its `commit`.
+    pub(crate) fn leaves_group(&self, xid: &Xid, told: bool, commit: bool) -> bool {
+        let map = self.map.lock();
+        match map.all.get(&xid.key()) {
+            Some(Branch::Prepared { txn, .. }) => txn.logged && told || txn.events.0 && commit,
+            _ => false,
+        }
+    }
+
+    /// Whether any is prepared that has something to commit and is in no group, or any is being ended.
+    pub(crate) fn any_here_alone(&self) -> bool {
         let map = self.map.lock();
         let mut all = map.all.values();
-        all.any(|b| matches!(b, Branch::Prepared { .. } | Branch::Ending(_)))
+        all.any(|b| match b {
+            Branch::Prepared { txn, .. } => !txn.logged,
+            Branch::Ending(_) => true,
+            Branch::Active(_) | Branch::Empty { .. } => false,
+        })
     }
 
     /// The prepared ones, and up to where the log must be durable for them to be.
@@ -219,6 +233,13 @@ impl Branches {
         let all = std::mem::take(&mut *self.map.lock());
         drop(all);
     }
+}
+
+/// What became of the end of a prepared branch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BranchEnd {
+    /// Behind the group that says so; none: there is none.
+    pub group_end: Lsn,
 }
 
 /// Why a branch cannot be begun.
@@ -356,7 +377,7 @@ mod tests {
             all.put_empty(&claim, false);
         }
         assert_eq!(all.empty().len(), EMPTY_OF_ONE + 1);
-        assert!(!all.any_prepared(), "nothing is to be done for them");
+        assert!(!all.any_here_alone(), "nothing is to be done for them");
         let names: Vec<_> = many(2 * BRANCHES_MAX, 0).collect();
         assert!(!all.end_empty(&names[0]), "it is forgotten");
         assert!(all.end_empty(&names[2 * BRANCHES_MAX - 1]));

@@ -1,6 +1,9 @@
 //! Real threads, and what they were promised: a unique value is there once, a number is given once, what a serializable reader found
-//! stays so. The simulator has one thread, so that what happens between two instructions does not happen there.
+//! stays so, and a group of events says of a branch what is so. The simulator has one thread, so that what happens between two instructions does not happen there.
 
+mod branch_groups;
+#[path = "suite/followed/mod.rs"]
+mod followed;
 mod hot;
 mod locking;
 mod references;

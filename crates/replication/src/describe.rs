@@ -2,10 +2,12 @@
 //!
 //! What it never does: refuse what it cannot read. A damaged event has a kind, and nothing to say.
 
-use wire::binlog::control::{Rotate, Transaction, read_previous_gtids, read_rows_query, read_xid};
+use wire::binlog::control::{
+    BranchName, Rotate, Transaction, XaPrepare, read_previous_gtids, read_rows_query, read_xid,
+};
 use wire::binlog::format::Format;
 use wire::binlog::frame::Event;
-use wire::binlog::header::kind;
+use wire::binlog::header::{self, kind};
 use wire::binlog::payload::{Compression, Payload};
 use wire::binlog::query::Query;
 use wire::binlog::rows::{Change, Rows, flag};
@@ -71,7 +73,8 @@ fn said(event: &Event<'_>) -> Option<String> {
         kind::QUERY => {
             let q = Query::read(event.body).ok()?;
             let statement = lossy(q.statement);
-            match q.database.is_empty() || statement == "BEGIN" {
+            let said = event.header.flags & header::flag::SUPPRESS_USE == 0;
+            match q.database.is_empty() || !said || statement == "BEGIN" {
                 true => statement,
                 false => format!(
                     "use `{}`; {statement}",
@@ -80,6 +83,20 @@ fn said(event: &Event<'_>) -> Option<String> {
             }
         }
         kind::XID => format!("COMMIT /* xid={} */", read_xid(event.body).ok()?),
+        kind::XA_PREPARE => {
+            let x = XaPrepare::read(event.body).ok()?;
+            let hex = |part: &[u8]| part.iter().map(|b| format!("{b:02x}")).collect::<String>();
+            let BranchName {
+                format,
+                gtrid,
+                bqual,
+            } = x.name;
+            let name = format!("X'{}',X'{}',{format}", hex(gtrid), hex(bqual));
+            match x.one_phase {
+                true => format!("XA COMMIT {name} ONE PHASE"),
+                false => format!("XA PREPARE {name}"),
+            }
+        }
         kind::ROTATE => {
             let r = Rotate::read(event.body).ok()?;
             format!("{};pos={}", lossy(r.file), r.position)

@@ -34,6 +34,8 @@ mod flag {
     pub const ANONYMOUS: u8 = 8;
     /// Somebody waits to hear its name.
     pub const ASKED: u8 = 16;
+    /// It is what a branch has prepared, or committed in one phase: no XID is added.
+    pub const BRANCH: u8 = 32;
 }
 
 /// An event to be.
@@ -66,6 +68,8 @@ pub struct End {
     pub server_id: u32,
     /// It is one statement that commits by itself, such as `CREATE TABLE`: no XID ends it.
     pub statement: bool,
+    /// It is the changes of a branch of a distributed transaction, whose last event says what becomes of them: no XID ends it.
+    pub branch: bool,
     /// Hashes of the keys that it has changed or gone by: what has one of them in common comes before or behind it, and not beside.
     /// `None`: it goes beside nothing, as it is not known what it has changed.
     pub keys: Option<Vec<u64>>,
@@ -123,6 +127,7 @@ impl End {
             (self.statement, flag::STATEMENT),
             (self.anonymous, flag::ANONYMOUS),
             (self.asked != 0, flag::ASKED),
+            (self.branch, flag::BRANCH),
         ] {
             flags |= if is { flag } else { 0 };
         }
@@ -158,6 +163,7 @@ impl End {
             server_id: r.u32()?,
             statement: flags & flag::STATEMENT != 0,
             anonymous: flags & flag::ANONYMOUS != 0,
+            branch: flags & flag::BRANCH != 0,
             ..End::default()
         };
         if flags & flag::FOREIGN != 0 {
@@ -285,11 +291,13 @@ mod tests {
                 asked: 12,
                 server_id: 4,
                 statement: true,
+                branch: false,
                 keys: Some(vec![1, u64::MAX]),
             },
             End {
                 keys: Some(Vec::new()),
                 anonymous: true,
+                branch: true,
                 ..End::default()
             },
         ];

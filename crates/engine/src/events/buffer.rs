@@ -115,13 +115,15 @@ impl EventBuffer {
     }
 
     /// Appends what ends it, by what was put beside it.
-    pub(crate) fn append_end(
+    pub(crate) fn append_end<T: Default>(
         &mut self,
-        fill: impl FnOnce(Option<&mut (dyn Any + Send + Sync)>, &mut Vec<u8>),
-    ) {
+        fill: impl FnOnce(Option<&mut (dyn Any + Send + Sync)>, &mut Vec<u8>) -> T,
+    ) -> T {
         let mut facts = self.facts.take();
-        self.append(|out| fill(facts.as_deref_mut(), out));
+        let mut filled = T::default();
+        self.append(|out| filled = fill(facts.as_deref_mut(), out));
         self.facts = facts;
+        filled
     }
 
     /// It is `bytes`, and nothing ends it but they.

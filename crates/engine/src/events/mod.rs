@@ -20,6 +20,7 @@ pub(crate) mod buffer;
 pub(crate) mod intake;
 pub(crate) mod piece;
 
+use crate::xa::Xid;
 use base::Lsn;
 use base::lock::Mutex;
 use std::any::Any;
@@ -33,6 +34,20 @@ pub trait GroupEnd: Send + Sync {
     /// ([`Session::group_facts`](crate::Session::group_facts)); none, where nothing was, or the transaction was prepared before a start.
     /// It must not wait.
     fn end(&self, facts: Option<&mut (dyn Any + Send + Sync)>, wall_us: i64, out: &mut Vec<u8>);
+
+    /// Appends what makes a group of a part of a branch, which was at hand with `facts`; false: nothing was appended, as branches are no groups of
+    /// their own, and what a branch has left is one group at its commit.
+    /// It must not wait.
+    fn branch(
+        &self,
+        part: BranchPart<'_>,
+        facts: Option<&mut (dyn Any + Send + Sync)>,
+        wall_us: i64,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let _ = (part, facts, wall_us, out);
+        false
+    }
 
     /// Whether a group of `len` bytes is logged in another form than the one that it was made in, by what was put beside it.
     fn packs(&self, facts: &(dyn Any + Send + Sync), len: u64) -> bool {
@@ -51,6 +66,19 @@ pub trait GroupEnd: Send + Sync {
         let _ = (facts, txid, wall_us, events);
         None
     }
+}
+
+/// Which part of a branch of a distributed transaction makes a group.
+#[derive(Clone, Copy, Debug)]
+pub enum BranchPart<'a> {
+    /// Its changes are there, and it is prepared.
+    Prepared(&'a Xid),
+    /// Its changes are there, and it is committed with them.
+    InOne(&'a Xid),
+    /// What was prepared is committed: nothing stands in front of this.
+    Committed(&'a Xid),
+    /// What was prepared is rolled back: nothing stands in front of this.
+    RolledBack(&'a Xid),
 }
 
 /// A group that is brought into another form, a step at a time, so that others get their turn.
@@ -98,6 +126,18 @@ impl EventLog {
         if let Some(end) = self.end.get() {
             end.end(facts, wall_us, out);
         }
+    }
+
+    /// See [`GroupEnd::branch`].
+    pub(crate) fn branch(
+        &self,
+        part: BranchPart<'_>,
+        facts: Option<&mut (dyn Any + Send + Sync)>,
+        wall_us: i64,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let end = self.end.get();
+        end.is_some_and(|end| end.branch(part, facts, wall_us, out))
     }
 
     /// See [`GroupEnd::packs`].

@@ -2,8 +2,9 @@
 
 use super::Session;
 use crate::error;
-use crate::events::GroupPack;
 use crate::events::buffer::{HELD_MAX, PIECE_MAX};
+use crate::events::{BranchPart, GroupPack};
+use crate::xa::Xid;
 use base::Lsn;
 use pager::{OpError, Pins, Purpose, RecordKind};
 use std::any::Any;
@@ -259,17 +260,61 @@ impl Session {
     /// Logs the events that are left, and what ends them, but for a last piece that goes with the commit record. Whether there are any.
     pub(super) fn log_group(&mut self) -> Result<bool, OpError> {
         let len = self.events.len();
-        if self.events.wants_end() {
-            let now = self.engine.environment().clock.wall_us();
-            let engine = &self.engine;
-            self.events
-                .append_end(|facts, out| engine.events.end_group(facts, now, out));
+        if self.branch_logged {
+            // Whoever ends it has put something beside its events, if that is to be told.
+            if self.events.facts().is_some()
+                && let Some((ending, ..)) = &self.ending
+            {
+                let xid = ending.xid.clone();
+                self.append_branch(BranchPart::Committed(&xid));
+            }
+        } else if self.events.wants_end() {
+            let branch = self.branch.take();
+            let part = branch.as_ref().map(BranchPart::InOne);
+            let told = part.is_some_and(|part| self.append_branch(part));
+            self.branch = branch;
+            if !told {
+                let now = self.engine.environment().clock.wall_us();
+                let engine = &self.engine;
+                self.events
+                    .append_end(|facts, out| engine.events.end_group(facts, now, out));
+            }
         }
-        while self.events.held() > WITH_THE_END {
-            let logged = self.log_piece(self.events.held());
-            logged.inspect_err(|_| self.events.cut(len))?;
-        }
+        let logged = self.log_all_but_a_piece();
+        logged.inspect_err(|_| self.events.cut(len))?;
         Ok(!self.events.is_empty())
+    }
+
+    /// Logs the events that are left, but for a last piece that goes with the record that ends their group.
+    pub(super) fn log_all_but_a_piece(&mut self) -> Result<(), OpError> {
+        while self.events.held() > WITH_THE_END {
+            self.log_piece(self.events.held())?;
+        }
+        Ok(())
+    }
+
+    /// Appends what makes a group of a part of a branch; false: nothing, as these are no groups.
+    pub(super) fn append_branch(&mut self, part: BranchPart<'_>) -> bool {
+        let now = self.engine.environment().clock.wall_us();
+        let engine = &self.engine;
+        self.events
+            .append_end(|facts, out| engine.events.branch(part, facts, now, out))
+    }
+
+    /// The branch that the session is at work in, where it was [said](Self::set_branch).
+    #[inline]
+    pub fn branch(&self) -> Option<&Xid> {
+        self.branch.as_ref()
+    }
+
+    /// The transaction that has begun is the work of this branch: what it leaves says so. It goes with the transaction.
+    pub fn set_branch(&mut self, xid: &Xid) {
+        self.branch = Some(xid.clone());
+    }
+
+    /// Whether the transaction was prepared, and its changes are in a group.
+    pub fn is_branch_logged(&self) -> bool {
+        self.branch_logged
     }
 
     /// Logs a piece, of at most so many bytes.

@@ -31,14 +31,14 @@ impl Session {
         self.engine.fence.drains()
     }
 
-    /// Waits until no branch is prepared, but not long.
+    /// Waits until no branch is prepared that only this server has, but not long. What is in a group, others have: it is ended there.
     ///
     /// # Errors
     /// 1317 when killed, 3024 when its time is over.
     pub async fn let_branches_end(&self) -> Result<(), SqlError> {
         let branches = &self.engine.branches;
         let until = self.now_us().saturating_add(BRANCHES_END_WITHIN_US);
-        let ended = self.wait_until(&branches.ended, until, || !branches.any_prepared());
+        let ended = self.wait_until(&branches.ended, until, || !branches.any_here_alone());
         ended.await.map(drop)
     }
 

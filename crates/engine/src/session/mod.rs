@@ -66,7 +66,7 @@ use crate::table_lock::{Holds, Owner, Writing};
 use crate::temp::TempSpace;
 use crate::txn::{Registration, Snapshot};
 use crate::undo_reservation::UndoReservation;
-use crate::xa::EndingBranch;
+use crate::xa::{EndingBranch, Xid};
 use base::{Lsn, TxnId};
 use btree::Change;
 use own_tables::OwnTables;
@@ -160,6 +160,10 @@ pub struct Session {
     pub(crate) ordered: Option<crate::lock::CommitTurn>,
     /// Its transaction was prepared, by somebody, and it is to end it: the name, the rows written, the beginning.
     ending: Option<(EndingBranch, u64, i64)>,
+    /// The branch of a distributed transaction that it is at work in, as readers of the log are told of it.
+    branch: Option<Xid>,
+    /// What its transaction has changed is in a group that is whole: it was prepared.
+    branch_logged: bool,
     pub(crate) change: Change,
     /// What the last change by key has worked with.
     spare_row: ChangedRow,
@@ -235,6 +239,8 @@ impl Session {
             definition_seen: None,
             ordered: None,
             ending: None,
+            branch: None,
+            branch_logged: false,
             change: Change::default(),
             spare_row: ChangedRow::default(),
             catalog_of: catalog.version,
@@ -442,6 +448,7 @@ impl Session {
         self.weight = 0;
         self.undo_reservation.clear();
         self.events.clear();
+        (self.branch, self.branch_logged) = (None, false);
         self.savepoints.clear();
         self.statement_start = Mark::START;
         if !(self.uses.is_empty() && self.views.is_empty()) {

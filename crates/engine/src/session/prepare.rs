@@ -7,16 +7,22 @@
 use super::Session;
 use crate::engine::Engine;
 use crate::error;
+use crate::events::BranchPart;
 use crate::fence::Rank;
 use crate::undo_reservation::UndoReservation;
 use crate::xa::{
-    BranchOwner, ClaimRefused, EndingBranch, Note, Owner, PreparedFact, PreparedTxn, Xid, XidClaim,
+    BranchEnd, BranchOwner, ClaimRefused, EndingBranch, Note, Owner, PreparedFact, PreparedTxn,
+    ROLLS_BACK, Xid, XidClaim,
 };
 use base::{Lsn, TxnId};
-use pager::{OpError, RecordKind};
+use pager::{Committed, OpError, RecordKind};
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
+
+/// What stands beside a group.
+type Facts = Box<dyn Any + Send + Sync>;
 
 impl Engine {
     /// A session begins a branch of this name, which nobody else may until the claim is dropped or the branch has ended.
@@ -76,6 +82,9 @@ impl Session {
         if self.prepare_empty(claim, attached) {
             return Ok(());
         }
+        if self.leaves_events() {
+            self.wait_intake().await?;
+        }
         self.begin_commit().await?;
         self.check_fence()?;
         self.need_txid();
@@ -121,9 +130,11 @@ impl Session {
             )));
         };
         let now = self.engine.environment().clock.wall_us();
+        let logged = self.end_prepared_group(&xid)?;
         let note = Note {
             xid,
             owner,
+            logged,
             isolation: self.isolation,
             purge_work: self.purge_work,
             weight: self.weight,
@@ -132,15 +143,12 @@ impl Session {
             begun_us: self.interrupt.standing.begun_us().unwrap_or(now),
             tables: Note::tables_of(&self.uses),
         };
-        self.log_events()?;
-        let (body, last) = (note.encode(), self.reg.last());
+        let done = self.append_note(&note.encode())?;
+        self.branch_logged = logged;
+        if logged {
+            self.group_is_logged(done.end);
+        }
         let engine = self.engine.clone();
-        let rec = self.reg.recording();
-        let (note_kind, txid) = (RecordKind::Note, self.txid);
-        let done = engine
-            .pager
-            .append(note_kind, txid, last, &body, |_, _| {})?;
-        rec.done(done.start, true);
         let named = (note.xid, note.owner);
         let given = self.give_away(named, note.changes, note.begun_us, done.end);
         let put = engine.branches.put(given, attached);
@@ -154,25 +162,92 @@ impl Session {
         Ok(done.end)
     }
 
+    /// Makes a group of what the transaction has left, where branches' parts are groups: whether it has. But for a last piece it is in the log.
+    fn end_prepared_group(&mut self, xid: &Xid) -> Result<bool, OpError> {
+        let len = self.events.len();
+        if !self.events.is_empty() && self.append_branch(BranchPart::Prepared(xid)) {
+            let logged = self.log_all_but_a_piece();
+            logged.inspect_err(|_| self.events.cut(len))?;
+            return Ok(true);
+        }
+        self.log_events()?;
+        Ok(false)
+    }
+
+    /// Appends a note that is one of the transaction's records.
+    fn append_note(&mut self, body: &[u8]) -> Result<Committed, OpError> {
+        let engine = self.engine.clone();
+        let (txid, last) = (self.txid, self.reg.last());
+        let rec = self.reg.recording();
+        let told = self.events.has_news() && !base::mutant!("prepared-group-left-out");
+        let done = match told {
+            true => {
+                let piece = (RecordKind::Event, self.events.piece(usize::MAX));
+                let record = (RecordKind::Note, txid, last);
+                engine.pager.append_behind(piece, record, body, |_, _| {})?
+            }
+            false => {
+                let kind = RecordKind::Note;
+                engine.pager.append(kind, txid, last, body, |_, _| {})?
+            }
+        };
+        rec.done(done.start, true);
+        Ok(done)
+    }
+
+    /// A group of a branch's part is in the log, behind which is `end`: nothing is left of it here.
+    fn group_is_logged(&mut self, end: Lsn) {
+        self.engine.events.set_committed(end);
+        self.group_end = end;
+        self.events.clear();
+    }
+
     /// Commits the prepared transaction of this name; false where there is none that nobody else ends.
     ///
     /// # Errors
     /// As [`commit`](Self::commit). What was not committed is still prepared. The caller [has begun to write](Self::begin_writing).
     pub async fn commit_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
+        let done = self.commit_branch(xid, None).await?;
+        Ok(done.is_some())
+    }
+
+    /// The same. Where what it has changed is in a group, and there are `facts`, its commit is one too, beside which they stand. `None`: there is
+    /// none of this name that nobody else ends.
+    ///
+    /// # Errors
+    /// As [`commit_prepared`](Self::commit_prepared).
+    pub async fn commit_branch(
+        &self,
+        xid: &Xid,
+        facts: Option<Facts>,
+    ) -> Result<Option<BranchEnd>, SqlError> {
+        const UNTOLD: BranchEnd = BranchEnd {
+            group_end: Lsn::NONE,
+        };
         if self.engine.branches.end_empty(xid) {
-            return Ok(true);
+            return Ok(Some(UNTOLD));
         }
-        // Here, where somebody can still be killed.
-        self.wait_intake().await?;
+        if self
+            .engine
+            .branches
+            .leaves_group(xid, facts.is_some(), true)
+        {
+            // Here, where somebody can still be killed.
+            self.wait_intake().await?;
+        }
         if !base::mutant!("prepared-commit-behind-the-fence") {
             self.check_fence_of_branches()?;
         }
         let Some((txn, ending)) = self.engine.branches.claim_end(xid) else {
-            return Ok(false);
+            return Ok(None);
         };
         let mut session = Session::of_prepared(self.engine.clone(), txn, ending);
+        if session.branch_logged {
+            *session.events.facts() = facts;
+        }
         session.commit().await?;
-        Ok(true)
+        let group_end = session.take_group_end();
+        Ok(Some(BranchEnd { group_end }))
     }
 
     /// The prepared transaction of this name in a session of its own, which goes on with it: what it changes belongs to the transaction, and it is to
@@ -191,15 +266,49 @@ impl Session {
     /// As [`rollback`](Self::rollback), then the next start tries again. 1180 as for a commit. 1290: behind the [fence](crate::Fence), as readers of the
     /// log are told of it.
     pub async fn rollback_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
+        let done = self.rollback_branch(xid, None).await?;
+        Ok(done.is_some())
+    }
+
+    /// The same. Where what it has changed is in a group, and there are `facts`, its rollback is one too, beside which they stand: it is in the log
+    /// before anything is undone, and a start goes on with what it has decided. `None`: there is none of this name that nobody else ends.
+    ///
+    /// # Errors
+    /// As [`rollback_prepared`](Self::rollback_prepared); 1317, 1598 where groups are not [taken](crate::Intake): it is prepared as before.
+    pub async fn rollback_branch(
+        &self,
+        xid: &Xid,
+        facts: Option<Facts>,
+    ) -> Result<Option<BranchEnd>, SqlError> {
+        let mut group_end = Lsn::NONE;
         if self.engine.branches.end_empty(xid) {
-            return Ok(true);
+            return Ok(Some(BranchEnd { group_end }));
+        }
+        if self
+            .engine
+            .branches
+            .leaves_group(xid, facts.is_some(), false)
+        {
+            self.wait_intake().await?;
         }
         self.check_fence_of_branches()?;
-        let Some((txn, mut ending)) = self.engine.branches.claim_end(xid) else {
-            return Ok(false);
+        let Some((txn, ending)) = self.engine.branches.claim_end(xid) else {
+            return Ok(None);
         };
-        ending.decided = true;
         let mut session = Session::of_prepared(self.engine.clone(), txn, ending);
+        if session.branch_logged && facts.is_some() {
+            session.wait_admission().await?;
+            *session.events.facts() = facts;
+            let decided = session.record_rollback(xid);
+            group_end = decided.map_err(|e| error::storage(e, "the log"))?;
+        }
+        if let Some((ending, ..)) = &mut session.ending {
+            ending.decided = true;
+        }
+        if !group_end.is_none() {
+            // Who reads the log need not wait for what may be long.
+            session.yield_now().await;
+        }
         if let Err(why) = session.rollback().await {
             session.keep_failed(&why);
             return Err(why);
@@ -208,7 +317,17 @@ impl Session {
             let end = self.engine.log.end();
             self.engine.wait_commit(end).await?;
         }
-        Ok(true)
+        Ok(Some(BranchEnd { group_end }))
+    }
+
+    /// Says in the log that what was prepared is rolled back, to its readers and to the next start.
+    fn record_rollback(&mut self, xid: &Xid) -> Result<Lsn, OpError> {
+        if !self.append_branch(BranchPart::RolledBack(xid)) {
+            return Ok(Lsn::NONE);
+        }
+        let done = self.append_note(ROLLS_BACK)?;
+        self.group_is_logged(done.end);
+        Ok(done.end)
     }
 
     /// A session that has nothing but a prepared transaction, to end it.
@@ -221,6 +340,7 @@ impl Session {
         s.isolation = txn.isolation;
         s.purge_work = txn.purge_work;
         s.weight = txn.weight;
+        s.branch_logged = txn.logged;
         s.events.resume(txn.events.0, txn.events.1);
         s.ending = Some((ending, txn.changes, txn.begun_us));
         s
@@ -244,8 +364,9 @@ impl Session {
         self.isolation = note.isolation;
         self.purge_work = note.purge_work;
         self.weight = note.weight;
-        // Whether there are any is in the log.
-        self.events.resume(true, None);
+        self.branch_logged = note.logged;
+        // Where they are in no group yet, whether there are any is in the log.
+        self.events.resume(!note.logged, None);
         let xid = note.xid.clone();
         let named = (note.xid, note.owner);
         let given = self.give_away(named, note.changes, note.begun_us, Lsn::NONE);
@@ -261,6 +382,10 @@ impl Session {
         begun_us: i64,
         end: Lsn,
     ) -> PreparedTxn {
+        if self.branch_logged {
+            // What was to be told of its end is not.
+            self.events.clear();
+        }
         // No snapshot: what it has to see it has seen, and old versions are not to be kept for it.
         self.close_snapshot();
         let mut reg = self.engine.txns.register();
@@ -280,6 +405,7 @@ impl Session {
             weight: self.weight,
             changes,
             begun_us,
+            logged: std::mem::take(&mut self.branch_logged),
             events: self.events.give_away(),
             end,
         }

@@ -20,6 +20,8 @@ pub(crate) struct PreparedTxn {
     pub(crate) weight: u64,
     pub(crate) changes: u64,
     pub(crate) begun_us: i64,
+    /// Its changes are in a group that is whole.
+    pub(crate) logged: bool,
     /// Whether it has left events, and what was put beside them.
     pub(crate) events: (bool, Option<Box<dyn std::any::Any + Send + Sync>>),
     /// Behind the note.

@@ -14,6 +14,15 @@ const NOTED_TABLES: usize = 4096;
 const NOTE_PREPARED: u8 = 7;
 const NOTE_WITHOUT_OWNER: u8 = 6;
 
+/// The same of one whose group ends here: what it leaves at its end is another one.
+const NOTE_LOGGED: u8 = 8;
+
+/// First and only byte of a note that says that what was prepared, and is in a group, is to be rolled back. A group ends here.
+const NOTE_ROLLS_BACK: u8 = 9;
+
+/// The note of one that is to be rolled back.
+pub(crate) const ROLLS_BACK: &[u8] = &[NOTE_ROLLS_BACK];
+
 /// Bytes of an owner in a note, at most: an account's name and host in quotes have no more.
 const OWNER_MAX: usize = 1024;
 
@@ -25,6 +34,8 @@ const NOTE_HEAD: usize = 36;
 pub(crate) struct Note {
     pub(crate) xid: Xid,
     pub(crate) owner: Owner,
+    /// Its changes are in a group that ends here.
+    pub(crate) logged: bool,
     pub(crate) isolation: Isolation,
     pub(crate) purge_work: bool,
     pub(crate) weight: u64,
@@ -37,13 +48,31 @@ pub(crate) struct Note {
 
 /// Whether the opaque part of a note says that its transaction is prepared.
 pub(crate) fn is_prepared(body: &[u8]) -> bool {
-    matches!(body.first(), Some(&(NOTE_PREPARED | NOTE_WITHOUT_OWNER)))
+    matches!(
+        body.first(),
+        Some(&(NOTE_PREPARED | NOTE_WITHOUT_OWNER | NOTE_LOGGED))
+    )
+}
+
+/// Whether a note is one of its transaction's records.
+pub(crate) fn is_of_a_branch(body: &[u8]) -> bool {
+    let forgotten = base::mutant!("branch-rollback-forgotten-by-recovery");
+    is_prepared(body) || body.first() == Some(&NOTE_ROLLS_BACK) && !forgotten
+}
+
+/// Whether a group ends with a note.
+pub(crate) fn ends_group(body: &[u8]) -> bool {
+    matches!(body.first(), Some(&(NOTE_LOGGED | NOTE_ROLLS_BACK)))
 }
 
 impl Note {
     /// Its bytes, as `docs/format.md` has them.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut b = vec![NOTE_PREPARED, self.isolation as u8];
+        let tag = match self.logged {
+            true => NOTE_LOGGED,
+            false => NOTE_PREPARED,
+        };
+        let mut b = vec![tag, self.isolation as u8];
         b.push(u8::from(self.purge_work) | u8::from(self.tables.is_none()) << 1);
         b.push(self.xid.gtrid.len() as u8);
         b.extend_from_slice(&self.weight.to_le_bytes());
@@ -74,7 +103,7 @@ impl Note {
         let bqual = names.get(g..g + q)?;
         let mut behind = &names[g + q..];
         let mut owner = Owner::from("");
-        if b[0] == NOTE_PREPARED {
+        if b[0] != NOTE_WITHOUT_OWNER {
             let len = usize::from(u16::from_le_bytes(*behind.first_chunk()?));
             owner = String::from_utf8_lossy(behind.get(2..2 + len)?).into();
             behind = &behind[2 + len..];
@@ -90,6 +119,7 @@ impl Note {
                 bqual: bqual.into(),
             },
             owner,
+            logged: b[0] == NOTE_LOGGED,
             isolation: isolation(b[1])?,
             purge_work: b[2] & 1 != 0,
             weight: le::get_u64(b, 4),
@@ -140,6 +170,7 @@ mod tests {
             let note = Note {
                 xid: xid(&[0, 255], &[7; 64]),
                 owner: "'u'@'h'".into(),
+                logged: tables.is_none(),
                 isolation: Isolation::Serializable,
                 purge_work: true,
                 weight: 1,
@@ -161,6 +192,7 @@ mod tests {
         let note = Note {
             xid: xid(b"g", b"b"),
             owner: "".into(),
+            logged: false,
             isolation: Isolation::ReadCommitted,
             purge_work: false,
             weight: 1,

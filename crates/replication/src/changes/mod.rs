@@ -1,11 +1,12 @@
 //! The change log: what sessions change becomes events in their transactions' groups, where both rows are at hand as values.
 //!
-//! A transaction's group is `BEGIN`, then for each statement the table's event and rows' events of some 8 KiB, of which the last says that the
+//! A transaction's group is `BEGIN`, or XA START of a branch, then for each statement the table's event and rows' events of some 8 KiB, of which the last says that the
 //! statement ends. Where a statement changes a second table, the first one's rows end as a statement's do: a replica then never meets
 //! a table behind rows of another.
 //!
 //! | module | what |
 //! |---|---|
+//! | [`branch`] | the parts of a branch of a distributed transaction |
 //! | [`mapped`] | a table as its events have it, kept beside its definition |
 //! | [`keys`] | what a transaction has changed, as hashes of keys |
 //! | [`pack`] | a transaction's events as one, compressed |
@@ -13,13 +14,14 @@
 //!
 //! What it never does: wait, or keep anything of a transaction that its session does not lose with it.
 
+mod branch;
 mod keys;
 mod mapped;
 mod pack;
 mod statement;
 
 use crate::group::{End, put_item};
-use engine::{GroupEnd, GroupPack, Session, Table};
+use engine::{BranchPart, GroupEnd, GroupPack, Session, Table};
 use keys::Keys;
 use mapped::Mapped;
 use pack::Pack;
@@ -119,6 +121,24 @@ impl GroupEnd for Ending {
             ..End::of(wall_us as u64, origin)
         };
         end.put_with(transaction.and_then(|t| t.keys.hashes()), out);
+    }
+
+    fn branch(
+        &self,
+        part: BranchPart<'_>,
+        facts: Option<&mut (dyn Any + Send + Sync)>,
+        wall_us: i64,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let transaction = facts.and_then(|f| f.downcast_mut::<Transaction>());
+        let origin = transaction.as_ref().and_then(|t| t.origin);
+        let asked = transaction.as_ref().map_or(0, |t| t.asked);
+        let end = End {
+            asked,
+            ..End::of(wall_us as u64, origin)
+        };
+        branch::put(part, end, transaction.and_then(|t| t.keys.hashes()), out);
+        true
     }
 
     fn packs(&self, facts: &(dyn Any + Send + Sync), len: u64) -> bool {
@@ -221,6 +241,14 @@ impl ChangeLog for Changes {
         *s.group_facts() = Some(transaction);
     }
 
+    fn ends_branch(&self, binlog: &BinlogContext<'_>) -> Box<dyn Any + Send + Sync> {
+        Box::new(Transaction {
+            origin: binlog.origin(),
+            asked: binlog.asked(),
+            ..Transaction::default()
+        })
+    }
+
     fn statement(
         &self,
         binlog: &BinlogContext<'_>,
@@ -286,7 +314,8 @@ fn hold(s: &mut Session, t: &mut Transaction, offset: u64) {
 
 /// Begins a transaction of rows.
 fn begin(s: &mut Session, t: &mut Transaction, binlog: &BinlogContext<'_>) {
-    t.compression = binlog.compression();
+    // The parts of a branch are small and many, and no server that was looked at compresses them.
+    t.compression = binlog.compression().filter(|_| s.branch().is_none());
     statement::begin(s, binlog);
 }
 

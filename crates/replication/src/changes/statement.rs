@@ -1,5 +1,6 @@
-//! Events of statements: `BEGIN` of a transaction of rows, the text beside rows, and what a statement leaves that commits by itself.
+//! Events of statements: what begins a transaction of rows, the text beside rows, and what a statement leaves that commits by itself.
 
+use super::branch;
 use crate::group::{End, put_item};
 use engine::Session;
 use sql::context::change_log::{BinlogContext, Surroundings};
@@ -10,22 +11,24 @@ use wire::write::Put;
 
 /// The statement that begins a transaction of rows.
 pub(super) fn begin(s: &mut Session, binlog: &BinlogContext<'_>) {
-    s.append_events(|out| put_begin(binlog, out));
+    let branch = s.branch().map(|xid| branch::statement("START", xid));
+    let text = branch.as_deref().unwrap_or("BEGIN");
+    s.append_events(|out| put_begin(text, binlog, out));
 }
 
-fn put_begin(binlog: &BinlogContext<'_>, out: &mut Vec<u8>) {
+fn put_begin(text: &str, binlog: &BinlogContext<'_>, out: &mut Vec<u8>) {
     let around = binlog.surroundings();
     let timestamp = seconds(binlog);
     put_item(kind::QUERY, flag::SUPPRESS_USE, timestamp, out, |out| {
         // It says nothing of the zone and of who runs it.
-        query(&around, b"BEGIN").write(out);
+        query(&around, text.as_bytes()).write(out);
     });
 }
 
 /// All that a statement leaves of which nothing is kept but that it was.
 pub(super) fn nothing(binlog: &BinlogContext<'_>) -> Vec<u8> {
     let mut out = Vec::new();
-    put_begin(binlog, &mut out);
+    put_begin("BEGIN", binlog, &mut out);
     End::of(binlog.now_micros() as u64, binlog.origin()).put(&mut out);
     out
 }

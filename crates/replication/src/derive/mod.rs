@@ -221,7 +221,7 @@ impl Making {
         }
         let checksum = place.checksum;
         // What is compressed has it among its events.
-        let adds_xid = !end.statement && !group.sizes.compressed;
+        let adds_xid = !end.statement && !end.branch && !group.sizes.compressed;
         let (mut sizes, mut xid_len) = (group.sizes, 0);
         if adds_xid {
             let plain = (header::LEN + XID_LEN) as u64;

@@ -471,7 +471,7 @@ fn a_replica_of_one_source_becomes_one_with_channels() {
 const OWN: Sid = Sid([7; 16]);
 
 /// A server with a binary log. What is to be run before the log's task begins, which reads what was committed before the start.
-fn with_a_log(disk: &Arc<MemDisk>, first: impl FnOnce(&Arc<Instance>)) -> Server {
+pub fn with_a_log(disk: &Arc<MemDisk>, first: impl FnOnce(&Arc<Instance>)) -> Server {
     let environment = environment(Arc::clone(disk));
     let (engine, instance) = server_in(&environment, true);
     let log_end = engine.end_of_groups().from;
@@ -508,9 +508,9 @@ fn with_a_log(disk: &Arc<MemDisk>, first: impl FnOnce(&Arc<Instance>)) -> Server
     Server { engine, instance }
 }
 
-struct Server {
-    engine: Arc<Engine>,
-    instance: Arc<Instance>,
+pub struct Server {
+    pub engine: Arc<Engine>,
+    pub instance: Arc<Instance>,
 }
 
 /// A crash between a definition, which commits by itself, and the place behind it: the channel that has carried it out knows by its note that it may have

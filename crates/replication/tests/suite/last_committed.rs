@@ -91,7 +91,10 @@ fn transactions(file: &[u8]) -> Vec<Did> {
             }
             kind::QUERY => {
                 let query = Query::read(&body).expect("a statement");
-                all.last_mut().expect("a transaction").alone |= query.statement != b"BEGIN";
+                // What begins and ends the changes of a branch says nothing of what they are beside; the end of the branch is beside nothing.
+                let of_rows = [&b"BEGIN"[..], b"XA START ", b"XA END "];
+                let of_rows = of_rows.iter().any(|t| query.statement.starts_with(t));
+                all.last_mut().expect("a transaction").alone |= !of_rows;
             }
             kind::TABLE_MAP => {
                 let map = TableMap::read(&body).expect("a table");

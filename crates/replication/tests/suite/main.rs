@@ -15,6 +15,7 @@ mod log_databases;
 mod made_with_rows;
 mod mariadb_words;
 mod no_room;
+mod own_branches;
 mod parallel;
 mod recorded_json;
 mod replica;

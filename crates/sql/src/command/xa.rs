@@ -88,6 +88,7 @@ impl Session {
             }
         })?;
         self.begin_with(None);
+        self.engine.set_branch(xid);
         self.xa = Some(XaBranch {
             claim: Some(claim),
             xid: xid.clone(),
@@ -123,6 +124,10 @@ impl Session {
         };
         if !b.xid.is_same(xid) {
             return Err(SqlError::fixed(codes::ER_XAER_NOTA));
+        }
+        if self.engine.leaves_events() {
+            // Before it is one of those whom others wait for.
+            self.engine.wait_intake().await?;
         }
         if let Err(e) = self.engine.begin_writing().await {
             if !self.engine.in_transaction() {
@@ -218,18 +223,19 @@ impl Session {
         // What ends is another session's, which FLUSH TABLES WITH READ LOCK knows nothing of.
         self.engine.begin_writing().await?;
         self.take_rank();
+        // Where its changes are in the binary log, its end is there as well, unless the session keeps it from that.
+        let binlog = self.binlog_context(b"");
+        let facts = binlog.map(|b| b.log().ends_branch(&b));
         let ended = match commit {
-            true => {
-                let done = self.engine.commit_prepared(xid).await?;
-                self.left_group.store(done, Ordering::Relaxed);
-                done
-            }
-            false => self.engine.rollback_prepared(xid).await?,
+            true => self.engine.commit_branch(xid, facts).await?,
+            false => self.engine.rollback_branch(xid, facts).await?,
         };
-        match ended {
-            true => Ok(()),
-            false => Err(SqlError::fixed(codes::ER_XAER_NOTA)),
-        }
+        let Some(end) = ended else {
+            return Err(SqlError::fixed(codes::ER_XAER_NOTA));
+        };
+        let left = commit || !end.group_end.is_none();
+        self.left_group.store(left, Ordering::Relaxed);
+        Ok(())
     }
 
     /// XA ROLLBACK ALL FOR account: rolls back what this account has prepared and left. Says how many there were.

@@ -6,6 +6,7 @@
 //!
 //! What it never does: know events, or decide what is in them.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use engine::{RowRef, Table};
@@ -45,6 +46,10 @@ pub trait ChangeLog: Send + Sync {
 
     /// A transaction that was prepared comes from where the session's does.
     fn comes_from(&self, s: &mut engine::Session, binlog: &BinlogContext<'_>);
+
+    /// What is put beside the group that says that a branch was ended, of which what it has changed is in a group:
+    /// for [`commit_branch`](engine::Session::commit_branch).
+    fn ends_branch(&self, binlog: &BinlogContext<'_>) -> Box<dyn Any + Send + Sync>;
 
     /// A table is made with its rows, as one transaction: this is the statement that makes it, without them. Rows of it are told next, if there are any.
     /// It means what it says whatever `sql_mode` is.

@@ -132,6 +132,12 @@ impl Session {
     /// # Errors
     /// What the log fails with.
     pub async fn commit_applied_in_memory(&mut self) -> Result<Committing, SqlError> {
+        self.leave_name();
+        self.engine.commit_in_memory().await
+    }
+
+    /// What has a name is in this server's own log, if it is kept, whether anything is left of it or not.
+    fn leave_name(&mut self) {
         let named = self.facts.origin.is_some_and(|o| o.gtid.is_some());
         if named && self.engine.events_len() == 0 {
             let around = (&self.facts, &self.vars);
@@ -140,7 +146,11 @@ impl Session {
                 binlog.log().nothing(&mut self.engine, &binlog);
             }
         }
-        self.engine.commit_in_memory().await
+    }
+
+    /// The transaction that has begun is the work of this branch of a distributed transaction.
+    pub fn set_applied_branch(&mut self, xid: &Xid) {
+        self.engine.set_branch(xid);
     }
 
     /// Waits until a commit is durable.
@@ -248,25 +258,33 @@ impl Session {
         done.and(gone)
     }
 
-    /// Prepares the transaction that is open, which is nobody's from then on.
+    /// Prepares the transaction that is open, which is nobody's from then on. Whether this server's own log has that, with its name.
     ///
     /// # Errors
     /// As [`prepare`](engine::Session::prepare).
-    pub async fn prepare_applied(&mut self, claim: XidClaim) -> Result<(), SqlError> {
+    pub async fn prepare_applied(&mut self, claim: XidClaim) -> Result<bool, SqlError> {
+        self.leave_name();
+        let _before = self.engine.take_group_end();
         let done = self.engine.prepare(&mut Some(claim), false).await;
         self.engine.end_writing();
-        done
+        done?;
+        Ok(!self.engine.take_group_end().is_none())
     }
 
-    /// Rolls back the prepared transaction of this name; false where there is none.
+    /// Rolls back the prepared transaction of this name, and says whether this server's own log has that; `None` where there is none.
     ///
     /// # Errors
     /// As [`rollback_prepared`](engine::Session::rollback_prepared).
-    pub async fn rollback_prepared_applied(&mut self, xid: &Xid) -> Result<bool, SqlError> {
+    pub async fn rollback_prepared_applied(&mut self, xid: &Xid) -> Result<Option<bool>, SqlError> {
+        // Here, where the thread can still be stopped.
+        self.engine.wait_intake().await?;
         self.engine.begin_writing().await?;
-        let done = self.engine.rollback_prepared(xid).await;
+        let around = (&self.facts, &self.vars);
+        let binlog = BinlogContext::of(self.instance.change_log(), around, b"", self.now_micros());
+        let facts = binlog.map(|b| b.log().ends_branch(&b));
+        let done = self.engine.rollback_branch(xid, facts).await;
         self.engine.end_writing();
-        done
+        Ok(done?.map(|end| !end.group_end.is_none()))
     }
 
     /// Goes on with the prepared transaction of this name: what follows belongs to it, up to [`commit_taken_up`](Self::commit_taken_up) or
@@ -286,6 +304,9 @@ impl Session {
         let binlog = BinlogContext::of(self.instance.change_log(), around, b"", self.now_micros());
         if let Some(binlog) = binlog {
             match prepared.leaves_events() {
+                _ if prepared.is_branch_logged() => {
+                    *prepared.group_facts() = Some(binlog.log().ends_branch(&binlog));
+                }
                 true => binlog.log().comes_from(&mut prepared, &binlog),
                 false if binlog.origin().is_some_and(|o| o.gtid.is_some()) => {
                     binlog.log().nothing(&mut prepared, &binlog);

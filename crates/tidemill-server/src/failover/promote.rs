@@ -24,7 +24,7 @@ pub(super) fn run(p: &Promote, out: &mut dyn Write) -> Result<(), Failure> {
     for r in &replicas {
         fit(r)?;
     }
-    let goal = fence(p, &replicas, out)?;
+    let mut fenced = fence(p, &replicas, out)?;
     if p.common.dry_run {
         let (at, _) = chosen(p, &replicas, out)?;
         let name = replicas.get(at).map(|r| r.server.address.to_string());
@@ -41,9 +41,12 @@ pub(super) fn run(p: &Promote, out: &mut dyn Write) -> Result<(), Failure> {
     }
     // What comes is all there now: what is to be waited for is known.
     for r in &mut replicas {
-        bring_up(p, r, goal.as_ref(), out)?;
+        bring_up(p, r, fenced.as_ref().map(|f| &f.executed), out)?;
     }
     let (at, _) = chosen(p, &replicas, out)?;
+    if let Some(fenced) = fenced.as_mut().filter(|_| !p.common.force) {
+        has_branches(fenced, &mut replicas, at)?;
+    }
     let mut source = replicas.remove(at);
     raise(p, &mut source, out)?;
     let mut failed = Vec::new();
@@ -163,12 +166,45 @@ fn source_of(
     }
 }
 
+/// A source that answers, and takes no changes any more.
+struct Fenced {
+    server: Server,
+    /// All that clients were told of.
+    executed: GtidSet,
+    /// What is prepared there.
+    branches: Vec<String>,
+}
+
+/// Each branch that is prepared on the source is there too, where its coordinator will end it. One that is not in the binary log is not: then all
+/// is put back.
+fn has_branches(source: &mut Fenced, replicas: &mut [Replica], at: usize) -> Result<(), Failure> {
+    let Some(to) = replicas.get_mut(at).filter(|_| !source.branches.is_empty()) else {
+        return Ok(());
+    };
+    let there = to.server.prepared()?;
+    let to = to.server.address.to_string();
+    source.branches.retain(|b| !there.contains(b));
+    if source.branches.is_empty() {
+        return Ok(());
+    }
+    source.server.run("SET GLOBAL read_only = OFF")?;
+    for r in replicas {
+        r.server.run("START REPLICA IO_THREAD")?;
+    }
+    Err(Failure::refused(format!(
+        "{}: nobody has ended the prepared transactions {} (XA RECOVER), which {to} does not have. It takes changes again, the replicas follow it, and \
+         nothing else was changed. --force leaves them there",
+        source.server.address,
+        source.branches.join(", ")
+    )))
+}
+
 /// A source that answers is kept from being written to, and what it has is what replicas have to have.
 fn fence(
     p: &Promote,
     replicas: &[Replica],
     out: &mut dyn Write,
-) -> Result<Option<GtidSet>, Failure> {
+) -> Result<Option<Fenced>, Failure> {
     let Some(mut source) = source_of(p, replicas, out)? else {
         say(out, "the source does not answer");
         return Ok(None);
@@ -183,21 +219,17 @@ fn fence(
     }
     source.make_read_only(p.common.wait)?;
     let branches = source.prepared()?;
-    if !branches.is_empty() && !p.common.force {
-        source.run("SET GLOBAL read_only = OFF")?;
-        return Err(Failure::refused(format!(
-            "{address}: nobody has ended the prepared transactions {} (XA RECOVER), which no replica has. It takes changes again, and nothing else was \
-             changed. --force leaves them there",
-            branches.join(", ")
-        )));
-    }
     // After that: every commit that clients were told of is in it, and no other comes.
     let executed = source.executed()?;
     say(
         out,
         format_args!("the source {address} answers: it is read-only now (super_read_only)"),
     );
-    Ok(Some(executed))
+    Ok(Some(Fenced {
+        server: source,
+        executed,
+        branches,
+    }))
 }
 
 /// Waits until a replica has applied what it has received, and of a source that answers all that it has.

@@ -38,6 +38,11 @@ impl GroupEnd for Full {
 }
 
 pub fn opened(disk: &Arc<MemDisk>) -> Arc<Engine> {
+    opened_with(disk, Arc::new(Full))
+}
+
+/// One whose groups are ended so.
+pub fn opened_with(disk: &Arc<MemDisk>, end: Arc<dyn GroupEnd>) -> Arc<Engine> {
     let options = EngineOptions {
         pager: crate::world::pager_options(512),
         keep_log: true,
@@ -46,7 +51,7 @@ pub fn opened(disk: &Arc<MemDisk>) -> Arc<Engine> {
     let environment = base::mem::environment(disk.clone());
     let path = std::path::Path::new("/db");
     let e = block_on(Engine::open(environment, path, options)).expect("open");
-    e.end_groups_with(Arc::new(Full));
+    e.end_groups_with(end);
     e
 }
 

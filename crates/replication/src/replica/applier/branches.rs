@@ -105,6 +105,18 @@ impl Applier<'_> {
         written.err().unwrap_or(why).into()
     }
 
+    /// It was done before a crash. Where this server's own log has it, with its name, the place is written under none.
+    async fn forget_logged_name(&mut self) -> Result<(), SqlError> {
+        let logged = match self.group.gtid {
+            Some(gtid) => self.session.is_logged(gtid).await?,
+            None => false,
+        };
+        if logged {
+            self.session.set_applied_origin(None);
+        }
+        Ok(())
+    }
+
     /// A branch begins.
     pub(super) async fn begin_branch(&mut self, name: &BranchName<'_>) -> Result<(), Stopped> {
         let xid = named(name);
@@ -122,6 +134,7 @@ impl Applier<'_> {
         let noted = self.note(mark(PREPARED, &xid)).await?;
         if noted && engine.may_end_prepared(&xid) {
             // Before a crash: its changes are there, and the place is not.
+            self.forget_logged_name().await?;
             (self.group.skipped, self.group.open) = (true, true);
             return Ok(());
         }
@@ -135,6 +148,7 @@ impl Applier<'_> {
             }
         }
         self.open();
+        self.session.set_applied_branch(&xid);
         Ok(())
     }
 
@@ -157,7 +171,10 @@ impl Applier<'_> {
                 done
             }
             Some(claim) if claim.xid().is_same(&xid) => {
-                self.session.prepare_applied(claim).await?;
+                if self.session.prepare_applied(claim).await? {
+                    // With its name: the place is written under none.
+                    self.session.set_applied_origin(None);
+                }
                 self.commit(header, end).await
             }
             _ => Err(wire::ProtocolError::Malformed.into()),
@@ -212,8 +229,11 @@ impl Applier<'_> {
         }
         let noted = self.note(mark(ROLLED_BACK, xid)).await?;
         let done = self.session.rollback_prepared_applied(xid).await?;
-        if !done && !noted {
-            return Err(self.take_note_back(codes::ER_XAER_NOTA).await);
+        match done {
+            Some(true) => self.session.set_applied_origin(None),
+            Some(false) => {}
+            None if noted => self.forget_logged_name().await?,
+            None => return Err(self.take_note_back(codes::ER_XAER_NOTA).await),
         }
         self.commit(header, end).await
     }

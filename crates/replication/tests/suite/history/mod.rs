@@ -162,6 +162,11 @@ impl History {
         self.read(u64::MAX)
     }
 
+    /// The same up to where another database of this name is made, which is to be there.
+    pub fn read_to(&mut self, database: &str) -> Vec<u8> {
+        self.read_up_to(u64::MAX, &format!("CREATE DATABASE {database}"))
+    }
+
     /// The same again, where [`file`](Self::file) was asked before: groups of more bytes than that are read in parts.
     pub fn file_in_parts(&mut self, whole_max: u64) -> Vec<u8> {
         self.read(whole_max)
@@ -169,6 +174,10 @@ impl History {
 
     /// The file, of which groups of more bytes than that are read in parts.
     fn read(&mut self, whole_max: u64) -> Vec<u8> {
+        self.read_up_to(whole_max, "CREATE DATABASE the_end")
+    }
+
+    fn read_up_to(&mut self, whole_max: u64, last: &str) -> Vec<u8> {
         let settings = Settings {
             server_id: 1,
             sid: Sid([7; 16]),
@@ -201,7 +210,7 @@ impl History {
                     making.finish(&mut state, &mut file).expect("a group");
                 }
             }
-            if String::from_utf8_lossy(&file[at..]).contains("CREATE DATABASE the_end") {
+            if String::from_utf8_lossy(&file[at..]).contains(last) {
                 file.truncate(at);
                 return file;
             }
@@ -231,20 +240,32 @@ impl History {
 
     /// So many random transactions of four sessions, also of tables that are [`RICH`]; with those, definitions are changed as well.
     pub fn random(seed: u64, transactions: usize, rich: bool) -> Made {
-        History::random_of(seed, transactions, rich, false)
+        History::random_of(seed, transactions, rich, (false, true))
+    }
+
+    /// The same without branches of distributed transactions.
+    pub fn random_without_branches(seed: u64, transactions: usize, rich: bool) -> Made {
+        History::random_of(seed, transactions, rich, (false, false))
     }
 
     /// The same, of which some are compressed.
     pub fn random_compressed(seed: u64, transactions: usize, rich: bool) -> Made {
-        History::random_of(seed, transactions, rich, true)
+        History::random_of(seed, transactions, rich, (true, true))
     }
 
-    fn random_of(seed: u64, transactions: usize, rich: bool, compressed: bool) -> Made {
+    fn random_of(
+        seed: u64,
+        transactions: usize,
+        rich: bool,
+        (compressed, with_branches): (bool, bool),
+    ) -> Made {
         let all = [PLAIN, RICH].concat();
         let tables = if rich { &all[..] } else { PLAIN };
         let mut history = History::new(tables, 4);
         let mut r = SplitMix64::stream(seed, 99);
         let mut open = [false; 4];
+        // The branches that clients are at work in, and those that are prepared.
+        let (mut branches, mut branch, mut prepared) = (0u32, [None; 4], Vec::new());
         let mut done = 0;
         while done < transactions {
             let client = r.below(4) as usize;
@@ -259,26 +280,66 @@ impl History {
                 );
             }
             let sql = match r.below(10) {
+                0..=2 if with_branches && !open[client] && r.one_in(6) => {
+                    branches += 1;
+                    open[client] = true;
+                    branch[client] = Some(branches);
+                    format!("XA START '{branches}'")
+                }
                 0..=2 if !open[client] => {
                     open[client] = true;
                     "BEGIN".to_owned()
+                }
+                0..=2 if branch[client].is_some() => {
+                    open[client] = false;
+                    let name = branch[client].take().unwrap_or_default();
+                    // Of what was taken back there is nothing to be ended.
+                    let _ended = history.attempt(client, &format!("XA END '{name}'"));
+                    match r.below(8) {
+                        0 => format!("XA ROLLBACK '{name}'"),
+                        1 => format!("XA COMMIT '{name}' ONE PHASE"),
+                        _ => {
+                            prepared.push(name);
+                            format!("XA PREPARE '{name}'")
+                        }
+                    }
+                }
+                4 if !open[client] && !prepared.is_empty() => {
+                    let name = prepared.swap_remove(r.below(prepared.len() as u64) as usize);
+                    let how = if r.one_in(4) { "ROLLBACK" } else { "COMMIT" };
+                    format!("XA {how} '{name}'")
                 }
                 0..=2 => {
                     open[client] = false;
                     if r.one_in(8) { "ROLLBACK" } else { "COMMIT" }.to_owned()
                 }
                 3 if rich && r.one_in(12) && !open.contains(&true) => definition(&mut r),
-                _ => change(&mut r, rich),
+                // A replica that looks for a row without a key would wait for a branch whose end comes later.
+                _ => change(&mut r, rich && branch[client].is_none()),
             };
             // Duplicates and their like are part of it.
             let outcome = history.attempt(client, &sql);
             if outcome.is_err_and(|e| e.code == 1213) {
                 open[client] = false;
+                if let Some(name) = branch[client].take() {
+                    let _ended = history.attempt(client, &format!("XA END '{name}'"));
+                    history.run(client, &format!("XA ROLLBACK '{name}'"));
+                }
             }
             done += usize::from(!open[client]);
         }
-        for client in 0..4 {
-            history.run(client, "COMMIT");
+        for (client, branch) in branch.into_iter().enumerate() {
+            match branch {
+                Some(name) => {
+                    let _ended = history.attempt(client, &format!("XA END '{name}'"));
+                    history.run(client, &format!("XA ROLLBACK '{name}'"));
+                }
+                None => history.run(client, "COMMIT"),
+            }
+        }
+        for name in prepared {
+            // One that was not prepared is not there.
+            let _ended = history.attempt(0, &format!("XA COMMIT '{name}'"));
         }
         let file = history.file();
         let tables = history.tables();

@@ -63,6 +63,11 @@ const LEAVES: &[(&[&str], &str, &str)] = &[
         "XA COMMIT 'x'",
         ROWS,
     ),
+    (
+        &["XA START 'x'", "UPDATE t SET n = 7", "XA END 'x'"],
+        "XA PREPARE 'x'",
+        BRANCHES,
+    ),
     (&[], "CREATE TABLE v (id INT PRIMARY KEY)", TABLES),
     (&[], "CREATE TABLE v LIKE t", TABLES),
     (&[], "CREATE TABLE v SELECT * FROM t", TABLES),
@@ -117,14 +122,29 @@ const LEAVES_NOTHING: &[&[&str]] = &[
         "XA START 'y'",
         "UPDATE t SET n = 7",
         "XA END 'y'",
+        "XA ROLLBACK 'y'",
+    ],
+    &[
+        "SET sql_log_bin = 0",
+        "XA START 'y'",
+        "UPDATE t SET n = 7",
+        "XA END 'y'",
         "XA PREPARE 'y'",
         "XA ROLLBACK 'y'",
+    ],
+    &[
+        "XA START 'y'",
+        "SELECT * FROM t FOR UPDATE",
+        "XA END 'y'",
+        "XA PREPARE 'y'",
+        "XA COMMIT 'y'",
     ],
     &["XA START 'y'", "XA END 'y'", "XA COMMIT 'y' ONE PHASE"],
     &["LOCK TABLES t WRITE", "UNLOCK TABLES"],
     &["FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES"],
 ];
 
+const BRANCHES: &str = "XA RECOVER";
 const ROWS: &str = "SELECT id, n FROM t UNION ALL SELECT id, n FROM u";
 const TABLES: &str =
     "SELECT table_name, table_comment FROM information_schema.tables WHERE table_schema = 'a'";
@@ -264,6 +284,47 @@ fn what_leaves_something_fails_at_the_end_of_the_log() {
         assert_eq!(seen(&s, query), was, "{sql}");
         block_on(s.engine.abandon());
     }
+}
+
+/// The end of what is in the binary log is to be there as well.
+#[test]
+fn the_rollback_of_a_branch_in_the_log_waits_for_room() {
+    const ROLLBACK: &str = "XA ROLLBACK 'x'";
+    let s = prepared_server();
+    let none = seen(&s, BRANCHES);
+    let branch = [
+        "XA START 'x'",
+        "UPDATE t SET n = 7",
+        "XA END 'x'",
+        "XA PREPARE 'x'",
+    ];
+    let mut c = behind(&s, &branch);
+    let prepared = seen(&s, BRANCHES);
+    assert_ne!(prepared, none);
+    s.engine
+        .set_intake(Intake::Over("the disk is gone".to_owned()), None);
+    let e = answer(&mut c, ROLLBACK).expect_err(ROLLBACK);
+    assert_eq!((e.code, seen(&s, BRANCHES)), (1598, prepared.clone()));
+    s.engine.set_intake(Intake::Short, None);
+    let (thread, told, interrupt) = start(c, ROLLBACK);
+    let killed = (0..3000).find_map(|_| {
+        interrupt.kill_query();
+        told.recv_timeout(Duration::from_millis(10)).ok()
+    });
+    let killed = killed.expect("it waits, and can be killed");
+    assert_eq!(killed.map_err(|e| e.code), Err(1317));
+    assert_eq!(seen(&s, BRANCHES), prepared);
+    let c = thread.join().expect("a client");
+    let (thread, told, _) = start(c, ROLLBACK);
+    let early = told.recv_timeout(Duration::from_millis(30));
+    assert_eq!(early.err(), Some(RecvTimeoutError::Timeout));
+    s.engine.set_intake(Intake::Open, None);
+    told.recv_timeout(LONG)
+        .expect("an answer")
+        .expect("no error");
+    assert_eq!(seen(&s, BRANCHES), none);
+    block_on(thread.join().expect("a client").close());
+    block_on(s.engine.abandon());
 }
 
 #[test]
