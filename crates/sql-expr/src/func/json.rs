@@ -4,7 +4,7 @@ use types::SqlError;
 use types::charset::Charset;
 use types::error::codes;
 
-use super::infer::{ascii_or_null, int, int_or_null, json, json_type};
+use super::infer::{ascii_or_null, int_or_null, json, json_type, truth, truth_or_null};
 use super::{FuncDef, MANY, def, some};
 use crate::ctx::EvalCtx;
 use crate::json::{self as doc, Json, Path, read};
@@ -21,7 +21,7 @@ type Inferred = Result<ExprType, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("json_valid", 1, 1, int::<1>, json_valid),
+    def("json_valid", 1, 1, truth, json_valid),
     def("json_extract", 2, MANY, json, json_extract),
     def("json_unquote", 1, 1, infer_text, json_unquote),
     def("json_quote", 1, 1, infer_text, json_quote),
@@ -29,16 +29,16 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("json_length", 1, 2, int_or_null::<21>, json_length),
     def("json_depth", 1, 1, int_or_null::<21>, json_depth),
     def("json_keys", 1, 2, json, json_keys),
-    def("json_contains", 2, 3, int_or_null::<1>, json_contains),
+    def("json_contains", 2, 3, truth_or_null, json_contains),
     def(
         "json_contains_path",
         3,
         MANY,
-        int_or_null::<1>,
+        truth_or_null,
         json_contains_path,
     ),
-    def("json_member_of", 2, 2, int_or_null::<1>, json_member_of),
-    def("json_overlaps", 2, 2, int_or_null::<1>, json_overlaps),
+    def("json_member_of", 2, 2, truth_or_null, json_member_of),
+    def("json_overlaps", 2, 2, truth_or_null, json_overlaps),
     def("json_search", 3, MANY, json, json_search),
     def("json_array", 0, MANY, infer_document, json_array),
     def("json_object", 0, MANY, infer_object, json_object),
@@ -66,8 +66,12 @@ pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<J
         )),
         Val::Bytes(b) => {
             a.room(doc::weight(b))?;
-            doc::parse(&String::from_utf8_lossy(b))
-                .map(Some)
+            let text = String::from_utf8_lossy(b);
+            let read = match a.ty(i).shape {
+                Shape::Json => doc::parse_document(&text),
+                _ => doc::parse(&text),
+            };
+            read.map(Some)
                 .map_err(|e| doc::invalid(&e, i + 1, function))
         }
         _ => Err(SqlError::new(
@@ -90,11 +94,7 @@ pub(super) fn member(a: Args<'_>, i: usize, budget: &mut Budget<'_>) -> Result<J
             a.room(doc::weight(b))?;
         }
     }
-    // TRUE and FALSE are BIGINT 1 and 0 by the time they come here; MySQL keeps comparisons as booleans
-    Ok(match (&v, &a.args[i].node) {
-        (Val::Int(n), crate::node::Node::Compare(..)) => Json::Bool(*n != 0),
-        _ => doc::scalar(&v, ty),
-    })
+    Ok(doc::scalar(&v, ty))
 }
 
 /// Argument `i` as a path; `None` for NULL.

@@ -18,6 +18,7 @@ mod infer;
 mod info;
 mod json;
 mod json_edit;
+pub(crate) mod json_value;
 mod net;
 mod numeric;
 mod padded;
@@ -75,6 +76,7 @@ static TABLE: LazyLock<Functions> = LazyLock::new(|| {
         info::TABLE,
         json::TABLE,
         json_edit::TABLE,
+        json_value::TABLE,
         net::TABLE,
         numeric::TABLE,
         string::TABLE,

@@ -54,7 +54,8 @@ impl Path {
         let b = text.as_bytes();
         let mut at = text.len() - text.trim_start().len();
         if b.get(at) != Some(&b'$') {
-            return Err(at);
+            // The character that is no `$` was taken.
+            return Err(at + 1);
         }
         at += 1;
         let mut steps = Vec::new();
