@@ -61,7 +61,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn take(&mut self, byte: u8) -> Option<()> {
+    fn byte(&mut self, byte: u8) -> Option<()> {
         self.space();
         (self.peek()? == byte).then(|| self.at += 1)
     }
@@ -141,7 +141,7 @@ impl<'t> Reader<'t> {
             let key = unescaped(raw)?;
             out.extend_from_slice(&(key.len() as u32).to_be_bytes());
             out.extend_from_slice(&key);
-            self.take(b':')?;
+            self.byte(b':')?;
             self.value(depth + 1, out)?;
             count += 1;
             self.space();
@@ -158,7 +158,7 @@ impl<'t> Reader<'t> {
 
     /// What stands between quotes.
     fn string(&mut self) -> Option<&'t [u8]> {
-        self.take(b'"')?;
+        self.byte(b'"')?;
         let start = self.at;
         loop {
             match self.peek()? {
