@@ -10,6 +10,7 @@ use super::infer::{Arith, Domain};
 use super::node::{BitOp, Expr};
 use super::overflow;
 use super::print;
+use super::ty::Shape;
 use super::val::{Int, Val};
 use crate::vars::SqlMode;
 
@@ -46,6 +47,19 @@ fn whole(e: &Expr, v: Option<i128>) -> Result<Val<'static>, SqlError> {
     }
 }
 
+/// An operand: of a document the number that it is. What else has a number apart from its text was wrapped when it was bound.
+#[inline]
+fn operand<'a>(
+    e: &'a Expr,
+    cx: &'a EvalCtx<'_>,
+    row: &'a dyn RowSource,
+) -> Result<Val<'a>, SqlError> {
+    match e.ty.shape {
+        Shape::Json => e.eval_number(cx, row),
+        _ => e.eval(cx, row),
+    }
+}
+
 /// `a op b`; `e` is the whole expression, for its type and for messages.
 pub(super) fn binary(
     e: &Expr,
@@ -55,8 +69,7 @@ pub(super) fn binary(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
-    let x = a.eval(cx, row)?;
-    let y = b.eval(cx, row)?;
+    let (x, y) = (operand(a, cx, row)?, operand(b, cx, row)?);
     if let (Domain::Int, Val::Int(x), Val::Int(y)) = (domain, &x, &y)
         && !e.ty.is_unsigned()
     {

@@ -62,6 +62,7 @@ pub(crate) fn adopt(e: &mut Expr, from: &ExprType) {
     {
         let coercibility = e.ty.coercibility;
         e.ty = from.or_null();
+        e.ty.boolean = false;
         if e.ty.is_text() {
             // It is text, also beside a literal of bits.
             e.ty.bits = false;

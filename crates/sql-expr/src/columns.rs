@@ -19,6 +19,7 @@ impl ExprType {
             coercibility: Coercibility::Implicit,
             ascii: false,
             bits: false,
+            boolean: false,
             zeros: 0,
         };
         let fixed = |digits: &Option<(u8, u8)>| digits.map_or(NOT_FIXED, |(_, d)| d);

@@ -12,6 +12,7 @@ use super::cast;
 use super::collate;
 use super::conv;
 use super::ctx::EvalCtx;
+use super::json;
 use super::ty::{ExprType, NOT_FIXED, Shape};
 use super::val::{Num, Val};
 
@@ -32,6 +33,8 @@ pub enum Comparer {
     DateTime,
     /// As times of day.
     Time,
+    /// As JSON documents; what is none is one as a scalar. Of each side: whether it is a document where its type is no longer known.
+    Json(bool, bool),
     /// Member by member.
     Row(Vec<Comparer>),
 }
@@ -56,6 +59,9 @@ impl Comparer {
             }
             (Shape::Null, _) | (_, Shape::Null) => {
                 Self::choose_one(if a.shape == Shape::Null { b } else { a })
+            }
+            (Shape::Json, _) | (_, Shape::Json) => {
+                Comparer::Json(a.shape == Shape::Json, b.shape == Shape::Json)
             }
             _ if a.is_text() && b.is_text() => {
                 let c = collate::aggregate([a, b], connection, true, op)?;
@@ -90,6 +96,7 @@ impl Comparer {
 
     fn choose_one(t: &ExprType) -> Comparer {
         match t.shape {
+            Shape::Json => Comparer::Json(true, true),
             _ if t.is_text() => Comparer::Text(t.collation),
             Shape::Time(_) => Comparer::Time,
             _ if t.is_temporal() => Comparer::DateTime,
@@ -201,6 +208,13 @@ impl Comparer {
                 let y = conv::to_time(b, cx)?;
                 Some(x.cmp(&y))
             }
+            Comparer::Json(..) if at.shape == bt.shape && same_text(a, b) => Some(Ordering::Equal),
+            Comparer::Json(x, y) => {
+                let (mut left, mut right) = (Vec::new(), Vec::new());
+                json::write_order_key(a, at, *x, &mut left);
+                json::write_order_key(b, bt, *y, &mut right);
+                Some(left.cmp(&right))
+            }
             Comparer::Row(_) => None,
         }
     }
@@ -220,6 +234,10 @@ impl Comparer {
             _ => self.order(a, at, b, bt, cx).map(Ordering::is_eq),
         }
     }
+}
+
+fn same_text(a: &Val<'_>, b: &Val<'_>) -> bool {
+    matches!((a, b), (Val::Bytes(x), Val::Bytes(y)) if x == y)
 }
 
 fn is_number(v: &Val<'_>) -> bool {

@@ -233,6 +233,13 @@ impl Expr {
             Node::Regexp(r) if r.usage == RegexpUse::Like => {
                 Ok(conv::to_truth(&r.eval(cx, row)?, cx))
             }
+            // A document is a condition by not being the number 0 (MySQL's warning 3986 says so).
+            _ if self.ty.shape == Shape::Json => {
+                let v = self.eval(cx, row)?;
+                let zero = (Val::Int(0), ExprType::int(1, false));
+                let how = Comparer::Json(true, false);
+                Ok(how.equal(&v, &self.ty, &zero.0, &zero.1, cx).map(|e| !e))
+            }
             _ => Ok(conv::to_truth(&self.eval_number(cx, row)?, cx)),
         }
     }

@@ -23,7 +23,7 @@ impl InList {
         let uniform = members.iter().all(|(c, e)| {
             e.as_const()
                 .is_some_and(|v| v.is_null() || Some(c) == first.as_ref())
-                && !matches!(c, Comparer::Row(_))
+                && !matches!(c, Comparer::Row(_) | Comparer::Json(..))
         });
         let one = members.iter().find_map(|(c, e)| {
             let same_kind = e.as_const().is_some_and(|v| !v.is_null());

@@ -10,6 +10,7 @@ use super::cast;
 use super::compare::Comparer;
 use super::conv;
 use super::ctx::EvalCtx;
+use super::json;
 use super::ty::{ExprType, Shape};
 use super::val::{Num, Val};
 use types::temporal::Universal;
@@ -21,6 +22,12 @@ pub fn sort_order(a: &Val<'_>, b: &Val<'_>, ty: &ExprType) -> Ordering {
         (Val::Null, _) => Ordering::Less,
         (_, Val::Null) => Ordering::Greater,
         (Val::Int(x), Val::Int(y)) => x.cmp(y),
+        (Val::Bytes(_), Val::Bytes(_)) if ty.shape == Shape::Json => {
+            let (mut x, mut y) = (Vec::new(), Vec::new());
+            json::write_order_key(a, ty, true, &mut x);
+            json::write_order_key(b, ty, true, &mut y);
+            x.cmp(&y)
+        }
         (Val::Bytes(x), Val::Bytes(y)) => ty.collation.compare(x, y),
         (Val::Decimal(x), Val::Decimal(y)) => x.cmp(y),
         (Val::Double(x), Val::Double(y)) => x.partial_cmp(y).unwrap_or(Ordering::Equal),
@@ -72,6 +79,7 @@ pub fn write_group_key(v: &Val<'_>, ty: &ExprType, out: &mut Vec<u8>) {
                 .write_text(out);
             out.push(0);
         }
+        Val::Bytes(_) if ty.shape == Shape::Json => json::write_order_key(v, ty, true, out),
         Val::Bytes(b) => ty.collation.write_key(b, out),
         Val::Date(d) => out.extend_from_slice(&d.at_midnight().packed().to_le_bytes()),
         Val::DateTime(d) => out.extend_from_slice(&d.packed().to_le_bytes()),

@@ -9,6 +9,7 @@ use super::compare::Comparer;
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
 use super::eval;
+use super::json;
 use super::node::{Call, Expr, Node};
 use super::ty::{ExprType, Shape};
 use super::val::{Int, Val, literal_bits};
@@ -168,7 +169,21 @@ impl Expr {
         if self.is_clock() {
             return self.eval_moment(cx, row);
         }
+        if self.ty.shape == Shape::Json {
+            let v = self.eval(cx, row)?;
+            return Ok(json::outside(v, "DOUBLE", self.short_name(), cx).unwrap_or(Val::Int(0)));
+        }
         Ok(conv::numeric(self.eval(cx, row)?, &self.ty))
+    }
+
+    /// How warnings about its value name it: a column or a function.
+    pub(super) fn short_name(&self) -> &str {
+        match &self.node {
+            Node::Column(c) => c.name.parts().last().unwrap_or(""),
+            Node::Call(c) => c.def.name,
+            Node::Cast(_, to) => to.name(),
+            _ => "",
+        }
     }
 
     /// The number of an arm, before it was made text.
@@ -213,7 +228,7 @@ impl Expr {
     /// Text as the double that it is where a number is asked for; a literal of bits and everything else stays.
     #[must_use]
     pub(crate) fn into_double(self) -> Expr {
-        if !matches!(self.ty.shape, Shape::Str { .. }) || self.ty.bits {
+        if !matches!(self.ty.shape, Shape::Str { .. } | Shape::Json) || self.ty.bits {
             return self;
         }
         let ty = ExprType::double(self.ty.nullable);

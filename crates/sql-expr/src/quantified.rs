@@ -106,7 +106,7 @@ fn write_part(
             };
         }
         Comparer::Time => return write(conv::to_time(v, cx).map(|t| t.micros_total()), out),
-        Comparer::Digits(_) | Comparer::Row(_) => return RowKey::Unknown,
+        Comparer::Digits(_) | Comparer::Json(..) | Comparer::Row(_) => return RowKey::Unknown,
     };
     match (number, c) {
         (None, _) => return RowKey::Null,

@@ -174,6 +174,8 @@ pub struct ExprType {
     pub ascii: bool,
     /// A hexadecimal or bit literal: its bytes are a number where one is asked for.
     pub bits: bool,
+    /// TRUE, FALSE or a condition itself: within a document it is a boolean. What another function hands on is a number.
+    pub boolean: bool,
     /// A column with ZEROFILL: its text has so many characters, zeros in front. 0 for all else, also for what is computed of one.
     pub zeros: u8,
 }
@@ -191,6 +193,7 @@ impl ExprType {
             },
             ascii: true,
             bits: false,
+            boolean: false,
             zeros: 0,
         }
     }
@@ -231,7 +234,9 @@ impl ExprType {
 
     /// A truth value: BIGINT of one digit.
     pub const fn truth(nullable: bool) -> ExprType {
-        Self::int(1, nullable)
+        let mut ty = Self::int(1, nullable);
+        ty.boolean = true;
+        ty
     }
 
     /// A double without fixed scale.
@@ -273,6 +278,7 @@ impl ExprType {
             coercibility,
             ascii: false,
             bits: false,
+            boolean: false,
             zeros: 0,
         }
     }

@@ -198,7 +198,7 @@ fn encode_value(ty: &DataType, prefix: u32, v: ValueRef<'_>, out: &mut Vec<u8>) 
         DataType::Char { collation, .. }
         | DataType::VarChar { collation, .. }
         | DataType::Text { collation, .. } => encode_text(*collation, prefix, v, out),
-        DataType::Json => encode_text(CollationId::UTF8MB4_BIN, prefix, v, out),
+        DataType::Json => crate::json::write_order_key(v.as_bytes().unwrap_or(b""), out),
         DataType::Binary(_) if prefix == 0 => rf::store(ty, v, out),
         DataType::Binary(_) | DataType::VarBinary(_) | DataType::Blob(_) => {
             let b = v.as_bytes().unwrap_or(b"");
@@ -330,10 +330,11 @@ fn decode_value(ty: &DataType, key: &[u8]) -> Option<(Option<Value>, usize)> {
             let n = read_key_bytes(key, &mut b)?;
             (Some(Value::Bytes(b)), n)
         }
-        DataType::Char { .. }
-        | DataType::VarChar { .. }
-        | DataType::Text { .. }
-        | DataType::Json => (None, ty.collation().key_len(key)?),
+        DataType::Char { .. } | DataType::VarChar { .. } | DataType::Text { .. } => {
+            (None, ty.collation().key_len(key)?)
+        }
+        // Rows are sorted by it, and no index has it.
+        DataType::Json => return None,
         DataType::Null => (Some(Value::Null), 0),
     })
 }

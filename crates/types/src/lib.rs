@@ -12,6 +12,7 @@ pub mod depth;
 pub mod error;
 pub mod gtid;
 pub mod isolation;
+pub mod json;
 pub mod keyenc;
 pub mod pace;
 pub mod rowfield;

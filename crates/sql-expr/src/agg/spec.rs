@@ -72,6 +72,14 @@ impl AggSpec {
             // Two texts of one number are one value.
             args = args.into_iter().map(Expr::into_double).collect();
         }
+        if is_of_numbers(func) {
+            // Of a document its number counts, and not its text.
+            let number = |e: Expr| match e.ty.shape {
+                Shape::Json => e.into_double(),
+                _ => e,
+            };
+            args = args.into_iter().map(number).collect();
+        }
         let ty = infer(func, &mut args, cx)?;
         let comparer = match args.first() {
             Some(a) => Comparer::choose(&a.ty, &a.ty, cx.collation, "min")?,
@@ -131,6 +139,7 @@ fn infer(func: AggregateFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<Exp
         }
         AggregateFunc::Min | AggregateFunc::Max => ExprType {
             zeros: 0,
+            boolean: false,
             ..first.or_null().words_as_text()
         },
         AggregateFunc::BitAnd | AggregateFunc::BitOr | AggregateFunc::BitXor => {

@@ -7,6 +7,7 @@ use super::truth::{NO, UNKNOWN, YES, byte};
 use super::vector::{Data, Vector};
 use crate::conv;
 use crate::node::{Expr, Node};
+use crate::ty::Shape;
 
 /// NOT.
 #[inline]
@@ -70,7 +71,8 @@ impl<'r> Run<'r, '_> {
             Node::In(list) => self.in_list(e, list, sel),
             Node::Like(like) => self.like(like, sel),
             Node::Exists(_) | Node::Quantified(_) | Node::Regexp(_) => self.rows_truth(e, sel),
-            _ if is_plain(e) => {
+            // A document is a condition in a way of its own.
+            _ if is_plain(e) && e.ty.shape != Shape::Json => {
                 let v = self.value(e, sel)?;
                 self.truth_of(&v, sel)
             }

@@ -4,7 +4,7 @@
 use types::SqlError;
 
 use super::Binder;
-use super::operators::{any_null, same_width, width};
+use super::operators::{any_json, any_null, same_width, width};
 use crate::arms::adopt;
 use crate::cast;
 use crate::compare::Comparer;
@@ -53,6 +53,9 @@ impl Binder<'_> {
         if width(a) != 1 || width(b) != 1 {
             same_width(a, b)?;
             return self.row_pair(a, b, op, Self::exact_pair);
+        }
+        if any_json([&a.ty, &b.ty]) {
+            return Comparer::choose(&a.ty, &b.ty, self.cx.collation, op);
         }
         if a.ty.is_number() {
             b.make_number();
@@ -144,6 +147,12 @@ impl Binder<'_> {
     ) -> Result<[Comparer; 2], SqlError> {
         let op = "between";
         let types = [x.ty, low.ty, high.ty];
+        if any_json(types.iter()) {
+            return Ok([
+                Comparer::choose(&x.ty, &low.ty, self.cx.collation, op)?,
+                Comparer::choose(&x.ty, &high.ty, self.cx.collation, op)?,
+            ]);
+        }
         let words = |t: &ExprType| t.is_text() || t.is_temporal() || t.shape == Shape::Null;
         let times = |t: &ExprType| matches!(t.shape, Shape::Time(_) | Shape::Null);
         if types.iter().all(words) && types.iter().any(ExprType::has_date) {

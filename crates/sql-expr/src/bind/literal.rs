@@ -36,7 +36,7 @@ impl Binder<'_> {
     pub(super) fn literal(&self, e: &ast::Expr) -> Result<Expr, SqlError> {
         use ast::Expr as A;
         Ok(match e {
-            A::Bool(b) => Expr::constant(Val::Int(i64::from(*b)), ExprType::int(1, false)),
+            A::Bool(b) => Expr::constant(Val::Int(i64::from(*b)), ExprType::truth(false)),
             A::Int(n) => integer(*n),
             A::Decimal(digits) => {
                 let d = Decimal::parse(digits.as_bytes()).value;

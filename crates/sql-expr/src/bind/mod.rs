@@ -435,6 +435,7 @@ impl<'b> Binder<'b> {
             ExprType::text(16_777_215, self.cx.collation, Coercibility::Implicit, true),
             ExprType::or_null,
         );
+        ty.boolean = false;
         if ty.is_text() {
             ty.coercibility = Coercibility::Implicit;
             ty.ascii = false;

@@ -34,6 +34,11 @@ fn beyond_the_half(v: &Val<'_>) -> bool {
     }
 }
 
+/// Whether one of several is a document: then they are compared as documents, and nothing is made a number or text.
+pub(super) fn any_json<'t>(types: impl IntoIterator<Item = &'t ExprType>) -> bool {
+    types.into_iter().any(|t| t.shape == Shape::Json)
+}
+
 impl Binder<'_> {
     /// An operand of arithmetic: a hexadecimal literal is a number there.
     fn number(&mut self, e: &ast::Expr) -> Result<Expr, SqlError> {
@@ -249,6 +254,10 @@ impl Binder<'_> {
                 false => self.exact_pair(x, m, op),
             };
             return others.into_iter().map(pair).collect();
+        }
+        if any_json(others.iter().map(|m| &m.ty).chain([&x.ty])) {
+            let how = |m: &mut Expr| Comparer::choose(&x.ty, &m.ty, self.cx.collation, op);
+            return others.into_iter().map(how).collect();
         }
         // A parameter takes the type of the members where they are of one kind.
         let kind = |t: &ExprType| (t.is_number(), t.is_text(), t.is_temporal());

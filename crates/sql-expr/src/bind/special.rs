@@ -378,21 +378,32 @@ impl Binder<'_> {
     }
 
     fn json_value(&mut self, j: &ast::JsonValue) -> Result<Expr, SqlError> {
-        let args = vec![self.bind(&j.doc)?, self.bind(&j.path)?];
-        let extracted = self.function("json_extract", args)?;
-        let text = self.function("json_unquote", vec![extracted])?;
+        use func::json_value::on;
         let to = match &j.returning {
             None => CastTo::Char(Some(512), Charset::Utf8mb4),
             Some(t) => self.cast_target(t)?,
         };
-        let e = Self::cast_node(text, to);
-        match &j.on_empty {
-            Some(ast::JsonOn::Default(d)) => {
-                let d = self.bind(d)?;
-                self.function("ifnull", vec![e, d])
-            }
-            _ => Ok(e),
+        let mut args = vec![self.bind(&j.doc)?, self.bind(&j.path)?];
+        for clause in [&j.on_empty, &j.on_error] {
+            let (says, value) = match clause {
+                None | Some(ast::JsonOn::Null) => (on::NULL, Expr::null()),
+                Some(ast::JsonOn::Error) => (on::ERROR, Expr::null()),
+                Some(ast::JsonOn::Default(d)) => (on::DEFAULT, self.bind(d)?),
+            };
+            let value = match says {
+                on::DEFAULT => Self::cast_node(value, to),
+                _ => value,
+            };
+            args.extend([literal::integer(says), value]);
         }
+        let mut e = self.function("json_value", args)?;
+        e.ty = Self::cast_node(Expr::null(), to).ty.or_null();
+        if let (CastTo::Char(None, _) | CastTo::Binary(None), Shape::Str { chars, .. }) =
+            (to, &mut e.ty.shape)
+        {
+            *chars = u32::MAX;
+        }
+        Ok(e)
     }
 }
 

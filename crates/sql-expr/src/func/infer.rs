@@ -74,6 +74,16 @@ pub(super) fn int_or_null<const N: u8>(_: &InferCx<'_>, _: &mut [Expr]) -> Infer
     Ok(ExprType::int(N, true))
 }
 
+/// A truth value, NULL where an argument is.
+pub(super) fn truth(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    Ok(ExprType::truth(any_null(args)))
+}
+
+/// A truth value that may be NULL.
+pub(super) fn truth_or_null(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
+    Ok(ExprType::truth(true))
+}
+
 /// A BIGINT of at most `N` characters that is never NULL.
 pub(super) fn int_not_null<const N: u8>(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
     Ok(ExprType::int(N, false))

@@ -4,9 +4,8 @@ use types::SqlError;
 use types::charset::Charset;
 use types::error::codes;
 
-use super::infer::{ascii_or_null, int, int_or_null, json, json_type};
+use super::infer::{ascii_or_null, int_or_null, json, json_type, truth, truth_or_null};
 use super::{FuncDef, MANY, def, some};
-use crate::ctx::EvalCtx;
 use crate::json::{self as doc, Json, Path, read};
 use crate::limited::{Budget, Put};
 use crate::node::Args;
@@ -21,7 +20,7 @@ type Inferred = Result<ExprType, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("json_valid", 1, 1, int::<1>, json_valid),
+    def("json_valid", 1, 1, truth, json_valid),
     def("json_extract", 2, MANY, json, json_extract),
     def("json_unquote", 1, 1, infer_text, json_unquote),
     def("json_quote", 1, 1, infer_text, json_quote),
@@ -29,17 +28,16 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("json_length", 1, 2, int_or_null::<21>, json_length),
     def("json_depth", 1, 1, int_or_null::<21>, json_depth),
     def("json_keys", 1, 2, json, json_keys),
-    def("json_contains", 2, 3, int_or_null::<1>, json_contains),
+    def("json_contains", 2, 3, truth_or_null, json_contains),
     def(
         "json_contains_path",
         3,
         MANY,
-        int_or_null::<1>,
+        truth_or_null,
         json_contains_path,
     ),
-    def("json_member_of", 2, 2, int_or_null::<1>, json_member_of),
-    def("json_overlaps", 2, 2, int_or_null::<1>, json_overlaps),
-    def("json_search", 3, MANY, json, json_search),
+    def("json_member_of", 2, 2, truth_or_null, json_member_of),
+    def("json_overlaps", 2, 2, truth_or_null, json_overlaps),
     def("json_array", 0, MANY, infer_document, json_array),
     def("json_object", 0, MANY, infer_object, json_object),
     def("json_pretty", 1, 1, infer_text, json_pretty),
@@ -49,6 +47,13 @@ pub(super) const TABLE: &[FuncDef] = &[
         1,
         int_or_null::<21>,
         json_storage_size,
+    ),
+    def(
+        "json_storage_free",
+        1,
+        1,
+        int_or_null::<21>,
+        json_storage_free,
     ),
 ];
 
@@ -66,8 +71,12 @@ pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<J
         )),
         Val::Bytes(b) => {
             a.room(doc::weight(b))?;
-            doc::parse(&String::from_utf8_lossy(b))
-                .map(Some)
+            let text = String::from_utf8_lossy(b);
+            let read = match a.ty(i).shape {
+                Shape::Json => doc::parse_document(&text),
+                _ => doc::parse(&text),
+            };
+            read.map(Some)
                 .map_err(|e| doc::invalid(&e, i + 1, function))
         }
         _ => Err(SqlError::new(
@@ -90,11 +99,7 @@ pub(super) fn member(a: Args<'_>, i: usize, budget: &mut Budget<'_>) -> Result<J
             a.room(doc::weight(b))?;
         }
     }
-    // TRUE and FALSE are BIGINT 1 and 0 by the time they come here; MySQL keeps comparisons as booleans
-    Ok(match (&v, &a.args[i].node) {
-        (Val::Int(n), crate::node::Node::Compare(..)) => Json::Bool(*n != 0),
-        _ => doc::scalar(&v, ty),
-    })
+    Ok(doc::scalar(&v, ty))
 }
 
 /// Argument `i` as a path; `None` for NULL.
@@ -270,7 +275,7 @@ fn json_contains(a: Args<'_>) -> Out<'_> {
 }
 
 /// `one` or `all`.
-fn wants_all(a: Args<'_>, i: usize, function: &str) -> Result<Option<bool>, SqlError> {
+pub(super) fn wants_all(a: Args<'_>, i: usize, function: &str) -> Result<Option<bool>, SqlError> {
     let Some(t) = a.text(i)? else {
         return Ok(None);
     };
@@ -335,92 +340,6 @@ fn json_overlaps(a: Args<'_>) -> Out<'_> {
     Ok(Val::truth(Some(hit)))
 }
 
-fn json_search(a: Args<'_>) -> Out<'_> {
-    let d = some!(document(a, 0, "json_search")?);
-    let all = some!(wants_all(a, 1, "json_search")?);
-    let pattern = some!(a.text(2)?);
-    let escape = if a.len() > 3 {
-        a.text(3)?.and_then(|t| t.first().map(|b| u32::from(*b)))
-    } else {
-        None
-    };
-    let mut found = Search {
-        pattern: &pattern,
-        escape: escape.or(Some(u32::from(b'\\'))),
-        places: Vec::new(),
-        budget: Budget::new(a.cx),
-        cx: a.cx,
-    };
-    found.search(&d, "$")?;
-    let mut places = found.places;
-    if a.len() > 4 {
-        let mut kept = Vec::new();
-        for i in 4..a.len() {
-            let p = some!(a.text(i)?);
-            let p = String::from_utf8_lossy(&p).into_owned();
-            kept.extend(places.iter().filter(|x| x.starts_with(&p)).cloned());
-        }
-        places = kept;
-    }
-    match places.as_slice() {
-        [] => Ok(Val::Null),
-        [one] => out(a, &Json::Str(one.clone())),
-        [first, ..] if !all => out(a, &Json::Str(first.clone())),
-        many => {
-            let many = many.iter().cloned().map(Json::Str).collect();
-            out(a, &Json::Array(many))
-        }
-    }
-}
-
-/// JSON_SEARCH at work.
-struct Search<'c> {
-    pattern: &'c [u8],
-    escape: Option<u32>,
-    places: Vec<String>,
-    budget: Budget<'c>,
-    cx: &'c EvalCtx<'c>,
-}
-
-impl Search<'_> {
-    fn search(&mut self, d: &Json, at: &str) -> Result<(), SqlError> {
-        self.cx.tick(16)?;
-        match d {
-            Json::Str(s) => {
-                let like = CollationId::UTF8MB4_BIN.like_paced(
-                    s.as_bytes(),
-                    self.pattern,
-                    self.escape,
-                    self.cx.pace(),
-                )?;
-                if like {
-                    self.budget.take(at.len())?;
-                    self.places.push(at.to_owned());
-                }
-            }
-            Json::Array(v) => {
-                for (i, x) in v.iter().enumerate() {
-                    self.search(x, &format!("{at}[{i}]"))?;
-                }
-            }
-            Json::Object(m) => {
-                for (k, x) in m {
-                    let plain = k.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-                        && !k.is_empty()
-                        && !k.as_bytes()[0].is_ascii_digit();
-                    let place = match plain {
-                        true => format!("{at}.{k}"),
-                        false => format!("{at}.\"{k}\""),
-                    };
-                    self.search(x, &place)?;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
 fn json_array(a: Args<'_>) -> Out<'_> {
     let mut budget = Budget::new(a.cx);
     let items = (0..a.len())
@@ -456,4 +375,10 @@ fn json_pretty(a: Args<'_>) -> Out<'_> {
 fn json_storage_size(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     Ok(Val::Int(t.len() as i64))
+}
+
+/// No document is changed in part, so that none has room to spare.
+fn json_storage_free(a: Args<'_>) -> Out<'_> {
+    some!(document(a, 0, "json_storage_free")?);
+    Ok(Val::Int(0))
 }

@@ -33,9 +33,7 @@ pub(super) const TABLE: &[FuncDef] = &[
         edit(a, Edit::InsertCell, "json_array_insert")
     }),
     def("json_remove", 2, MANY, json, remove),
-    def("json_merge_patch", 2, MANY, json, |a| {
-        merge(a, patch, "json_merge_patch")
-    }),
+    def("json_merge_patch", 2, MANY, json, merge_patch),
     def("json_merge_preserve", 2, MANY, json, |a| {
         merge(a, preserve, "json_merge_preserve")
     }),
@@ -74,9 +72,8 @@ fn place<'d>(doc: &'d mut Json, steps: &[Step]) -> Option<&'d mut Json> {
             let i = cell(*i, v.len())?;
             place(v.get_mut(i)?, rest)
         }
-        (Step::Cell(i), scalar) if !matches!(scalar, Json::Object(_)) && cell(*i, 1) == Some(0) => {
-            place(scalar, rest)
-        }
+        // What is no array is one of itself.
+        (Step::Cell(i), alone) if cell(*i, 1) == Some(0) => place(alone, rest),
         _ => None,
     }
 }
@@ -118,16 +115,16 @@ fn apply(doc: &mut Json, p: &Path, how: Edit, value: Json) {
             }
         }
         (Step::Cell(i), Json::Array(v)) => {
+            // Before the beginning is the beginning, behind the end the end.
             let at = cell(*i, v.len()).unwrap_or(0).min(v.len());
-            if how == Edit::InsertCell {
-                v.insert(at, value);
-            } else {
-                v.push(value);
-            }
+            v.insert(at, value);
         }
-        (Step::Cell(_), other) if how != Edit::InsertCell => {
+        (Step::Cell(i), other) if how != Edit::InsertCell => {
             let old = std::mem::replace(other, Json::Null);
-            *other = Json::Array(vec![old, value]);
+            *other = Json::Array(match i {
+                Index::Front(_) => vec![old, value],
+                Index::Back(_) => vec![value, old],
+            });
         }
         _ => {}
     }
@@ -141,6 +138,9 @@ fn edit<'a>(a: Args<'a>, how: Edit, name: &str) -> Out<'a> {
     let mut budget = Budget::new(a.cx);
     for i in (1..a.len()).step_by(2) {
         let p = some!(path(a, i, false)?);
+        if how == Edit::InsertCell && !matches!(p.steps.last(), Some(Step::Cell(_))) {
+            return Err(SqlError::fixed(codes::ER_INVALID_JSON_PATH_ARRAY_CELL));
+        }
         let value = member(a, i + 1, &mut budget)?;
         a.cx.tick(16)?;
         apply(&mut d, &p, how, value);
@@ -182,6 +182,23 @@ fn merge<'a>(a: Args<'a>, with: fn(Json, Json) -> Json, name: &str) -> Out<'a> {
         all = with(all, some!(document(a, i, name)?));
     }
     out(a, &all)
+}
+
+/// RFC 7396; NULL is what is not known, which an object changes to nothing that is known, and any other patch replaces.
+fn merge_patch(a: Args<'_>) -> Out<'_> {
+    let name = "json_merge_patch";
+    let mut all = document(a, 0, name)?;
+    for i in 1..a.len() {
+        all = match (all, document(a, i, name)?) {
+            (_, None) | (None, Some(Json::Object(_))) => None,
+            (Some(target), Some(p)) => Some(patch(target, p)),
+            (None, Some(p)) => Some(p),
+        };
+    }
+    match all {
+        Some(all) => out(a, &all),
+        None => Ok(Val::Null),
+    }
 }
 
 /// RFC 7396.

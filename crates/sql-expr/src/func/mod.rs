@@ -18,6 +18,8 @@ mod infer;
 mod info;
 mod json;
 mod json_edit;
+mod json_search;
+pub(crate) mod json_value;
 mod net;
 mod numeric;
 mod padded;
@@ -75,6 +77,8 @@ static TABLE: LazyLock<Functions> = LazyLock::new(|| {
         info::TABLE,
         json::TABLE,
         json_edit::TABLE,
+        json_search::TABLE,
+        json_value::TABLE,
         net::TABLE,
         numeric::TABLE,
         string::TABLE,

@@ -9,12 +9,16 @@ pub(crate) mod value;
 pub use assign::assigned;
 pub(crate) use path::Path;
 pub use read::parse;
+pub(crate) use read::parse_document;
 pub use value::Json;
 
 use types::SqlError;
 use types::error::codes;
 
+use types::Decimal;
+
 use super::conv;
+use super::ctx::EvalCtx;
 use super::ty::{ExprType, Shape};
 use super::val::Val;
 
@@ -72,6 +76,7 @@ pub(crate) const LIST: usize = 5 * size_of::<(String, Json)>();
 pub(crate) fn scalar(v: &Val<'_>, ty: &ExprType) -> Json {
     match v {
         Val::Null => Json::Null,
+        Val::Int(i) if ty.boolean => Json::Bool(*i != 0),
         Val::Int(i) => Json::Int(*i),
         Val::Uint(u) => Json::Uint(*u),
         Val::Double(d) => Json::Double(*d),
@@ -79,10 +84,62 @@ pub(crate) fn scalar(v: &Val<'_>, ty: &ExprType) -> Json {
         Val::Time(t) => text_with_fraction(&Val::Time(t.with_fsp(6)), ty),
         Val::DateTime(d) => text_with_fraction(&Val::DateTime(d.with_fsp(6)), ty),
         Val::Bytes(b) if ty.shape == Shape::Json => {
-            parse(&String::from_utf8_lossy(b)).unwrap_or(Json::Null)
+            parse_document(&String::from_utf8_lossy(b)).unwrap_or(Json::Null)
         }
         _ => Json::Str(lossy(v, ty)),
     }
+}
+
+/// Appends the key by which a value is compared with documents: its own, or that of the scalar that it is. `is_document` says whether it is one
+/// where the type is not known.
+pub(crate) fn write_order_key(v: &Val<'_>, ty: &ExprType, is_document: bool, out: &mut Vec<u8>) {
+    let is_document = match ty.shape {
+        Shape::Json => true,
+        Shape::Null => is_document,
+        _ => false,
+    };
+    if let (Val::Bytes(text), true) = (v, is_document) {
+        return types::json::write_order_key(text, out);
+    }
+    let mut text = Vec::new();
+    // A buffer without a limit takes all.
+    if scalar(v, ty).write(&mut text).is_ok() {
+        types::json::write_order_key(&text, out);
+    }
+}
+
+/// What a document is outside of JSON: a number, a truth value as 1 or 0, a text without its quotes. `None`: there is nothing that it is.
+pub(crate) fn as_sql(document: &[u8]) -> Option<Val<'static>> {
+    Some(match document {
+        b"true" => Val::Int(1),
+        b"false" => Val::Int(0),
+        [b'"' | b'-' | b'0'..=b'9', ..] => {
+            match parse_document(&String::from_utf8_lossy(document)).ok()? {
+                Json::Int(i) => Val::Int(i),
+                Json::Uint(u) => Val::Uint(u),
+                Json::Double(d) => Val::Double(d),
+                Json::Decimal(d) => Val::Decimal(Decimal::parse(d.as_bytes()).value),
+                Json::Str(s) => Val::owned(s),
+                _ => return None,
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// The same of what an expression of JSON gave; warning 3156 where there is nothing that it is. `to` names the type that is asked for.
+pub(crate) fn outside<'a>(v: Val<'a>, to: &str, of: &str, cx: &EvalCtx<'_>) -> Option<Val<'a>> {
+    let Val::Bytes(text) = &v else {
+        return Some(v);
+    };
+    let found = as_sql(text);
+    if found.is_none() {
+        cx.warn_error(SqlError::new(
+            codes::ER_INVALID_JSON_VALUE_FOR_CAST,
+            format!("Invalid JSON value for CAST to {to} from column {of} at row 1"),
+        ));
+    }
+    found
 }
 
 fn lossy(v: &Val<'_>, ty: &ExprType) -> String {

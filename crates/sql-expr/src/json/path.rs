@@ -54,7 +54,8 @@ impl Path {
         let b = text.as_bytes();
         let mut at = text.len() - text.trim_start().len();
         if b.get(at) != Some(&b'$') {
-            return Err(at);
+            // The character that is no `$` was taken.
+            return Err(at + 1);
         }
         at += 1;
         let mut steps = Vec::new();
@@ -170,7 +171,12 @@ fn cell(text: &str, at: &mut usize) -> Result<Step, usize> {
         return Ok(Step::AnyCell);
     }
     match inner.split_once(" to ") {
-        Some((a, b)) => Ok(Step::Range(index(a).ok_or(start)?, index(b).ok_or(start)?)),
+        Some((a, b)) => match (index(a).ok_or(start)?, index(b).ok_or(start)?) {
+            // A range that is known to end before it begins.
+            (Index::Front(i), Index::Front(j)) if i > j => Err(start),
+            (Index::Back(i), Index::Back(j)) if i < j => Err(start),
+            (i, j) => Ok(Step::Range(i, j)),
+        },
         None => Ok(Step::Cell(index(inner).ok_or(start)?)),
     }
 }

@@ -9,6 +9,7 @@ pub(super) fn hashable(c: &Comparer, a: &Expr, b: &Expr) -> Option<Option<types:
     match c {
         Comparer::Int if int(a) && int(b) => Some(None),
         Comparer::Text(id) if text(a) && text(b) => Some(Some(*id)),
+        Comparer::Json(..) if a.ty.shape == Shape::Json && b.ty.shape == Shape::Json => Some(None),
         Comparer::DateTime => {
             let dated = |e: &Expr| e.ty.has_date();
             (dated(a) && dated(b)).then_some(None)
