@@ -196,12 +196,11 @@ pub fn is_same_for_all(e: &Expr) -> bool {
 }
 
 /// Whether an argument may be the number of NTILE, LAG, LEAD or NTH_VALUE: a whole number of at least `least`, or what is known only when the
-/// statement runs.
-pub(crate) fn is_count(e: &Expr, least: i64, null: bool) -> bool {
+/// statement runs. NULL is none: MySQL has refused it since 8.0.22.
+pub(crate) fn is_count(e: &Expr, least: i64) -> bool {
     match &e.node {
         Node::Param(..) | Node::UserVar(_) => true,
         _ => match e.as_const() {
-            Some(Val::Null) => null,
             Some(Val::Int(n)) => *n >= least,
             Some(Val::Uint(_)) => true,
             _ => false,

@@ -226,7 +226,8 @@ impl Parser<'_> {
         }
         self.action_if(false)?;
         if self.is_ident(self.tok) {
-            return self.ident().map(Some);
+            // An empty symbol is none.
+            return Ok(Some(self.ident()?).filter(|n| !n.is_empty()));
         }
         Ok(None)
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Options;
-use super::ast::{Name, ObjectName, SelectInto, Span};
+use super::ast::{Name, ObjectName, Qualifier, SelectInto, Span};
 use super::error::{ParseError, ParseErrorKind};
 use super::keyword::Kw;
 use super::lexer::{Lexer, T, Token, unescape};
@@ -328,10 +328,6 @@ impl<'a> Parser<'a> {
         if token.kind != T::Quoted {
             return self.name(bytes);
         }
-        if bytes.len() <= 2 {
-            // `` as an identifier: MySQL's lexer gives up here.
-            return Err(self.syntax_error(token.start));
-        }
         if !token.escaped {
             return self.name(&bytes[1..bytes.len() - 1]);
         }
@@ -435,23 +431,32 @@ impl<'a> Parser<'a> {
 
     /// `[schema.]name`.
     pub fn object_name(&mut self) -> R<ObjectName> {
-        if self.is(T::Dot) {
-            // `.t` is accepted for ODBC.
-            self.bump();
-            let name = self.ident()?;
-            return Ok(ObjectName { schema: None, name });
+        // `.t` is accepted for ODBC.
+        let (schema, name) = match self.take(T::Dot) {
+            true => (None, self.ident()?),
+            false => {
+                let first = self.ident()?;
+                match self.take(T::Dot) {
+                    true => (Some(first), self.ident()?),
+                    false => (None, first),
+                }
+            }
+        };
+        // A name may be empty between its quotes; nothing is called so.
+        if name.is_empty() {
+            return self.other(1103, "42000", "Incorrect table name ''".to_owned());
         }
-        let first = self.ident()?;
-        if self.take(T::Dot) {
-            let name = self.ident()?;
-            return Ok(ObjectName {
-                schema: Some(first),
-                name,
-            });
+        if schema.as_ref().is_some_and(|s| s.is_empty()) {
+            return self.other(1102, "42000", "Incorrect database name ''".to_owned());
         }
-        Ok(ObjectName {
-            schema: None,
-            name: first,
+        Ok(ObjectName { schema, name })
+    }
+
+    /// What stands in front of a column's name; a table without a name is as good as none, as in MySQL.
+    pub fn qualifier(schema: Option<Name>, table: Name) -> Option<Box<Qualifier>> {
+        (!table.is_empty()).then(|| {
+            let schema = schema.filter(|s| !s.is_empty());
+            Box::new(Qualifier { schema, table })
         })
     }
 

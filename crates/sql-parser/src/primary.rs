@@ -252,18 +252,12 @@ impl Parser<'_> {
             let name = self.ident()?;
             ColumnRef {
                 name,
-                qualifier: Some(Box::new(Qualifier {
-                    schema: Some(first),
-                    table: second,
-                })),
+                qualifier: Self::qualifier(Some(first), second),
             }
         } else {
             ColumnRef {
                 name: second,
-                qualifier: Some(Box::new(Qualifier {
-                    schema: None,
-                    table: first,
-                })),
+                qualifier: Self::qualifier(None, first),
             }
         };
         self.column_tail(column)
@@ -302,7 +296,7 @@ impl Parser<'_> {
         };
         Ok(ColumnRef {
             name,
-            qualifier: Some(Box::new(Qualifier { schema, table })),
+            qualifier: Self::qualifier(schema, table),
         })
     }
 

@@ -103,26 +103,25 @@ impl Binder<'_> {
             }
         };
         let mut args = self.bind_all(&w.args)?;
-        let counts =
-            |args: &mut Vec<Expr>, at: usize, least: i64, null: bool| match args.get_mut(at) {
-                Some(n) if !is_count(n, least, null) => Err(wrong_arguments(name)),
-                Some(n) => {
-                    adopt(n, &ExprType::int(20, true));
-                    Ok(())
-                }
-                None => Ok(()),
-            };
+        let counts = |args: &mut Vec<Expr>, at: usize, least: i64| match args.get_mut(at) {
+            Some(n) if !is_count(n, least) => Err(wrong_arguments(name)),
+            Some(n) => {
+                adopt(n, &ExprType::int(20, true));
+                Ok(())
+            }
+            None => Ok(()),
+        };
         let ty = match w.func {
             WindowFunc::RowNumber | WindowFunc::Rank | WindowFunc::DenseRank => {
                 ExprType::uint(21, false)
             }
             WindowFunc::PercentRank | WindowFunc::CumeDist => ExprType::double(false),
             WindowFunc::Ntile => {
-                counts(&mut args, 0, 1, true)?;
+                counts(&mut args, 0, 1)?;
                 ExprType::uint(21, true)
             }
             WindowFunc::Lag | WindowFunc::Lead => {
-                counts(&mut args, 1, 0, false)?;
+                counts(&mut args, 1, 0)?;
                 let ty = one_type(&mut args, &[0, 2], name, self.cx)?;
                 ty.nullable_if(args.len() < 3)
             }
@@ -130,7 +129,7 @@ impl Binder<'_> {
                 one_type(&mut args, &[0], name, self.cx)?.or_null()
             }
             WindowFunc::NthValue => {
-                counts(&mut args, 1, 1, true)?;
+                counts(&mut args, 1, 1)?;
                 one_type(&mut args, &[0], name, self.cx)?.or_null()
             }
         };

@@ -6,6 +6,7 @@
 
 mod args;
 mod bits;
+mod compressed;
 mod control;
 mod datetime;
 mod datetime_parts;
@@ -67,6 +68,7 @@ type Functions = HashMap<&'static str, &'static FuncDef, BuildHasherDefault<Name
 static TABLE: LazyLock<Functions> = LazyLock::new(|| {
     [
         bits::TABLE,
+        compressed::TABLE,
         control::TABLE,
         uuid::TABLE,
         datetime::TABLE,

@@ -1,8 +1,8 @@
 //! What is said of a suite: its tests on both servers, beside the list of those that are known to fail here.
 
-use super::expected::{Expected, Reason};
+use super::expected::{self, Expected, Reason};
 use super::results::{End, Results};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The share of MariaDB's tests, less those that need a missing feature, that must pass here.
 const LEAST: f64 = 0.995;
@@ -10,8 +10,10 @@ const LEAST: f64 = 0.995;
 /// What came of a suite.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// Tests that pass on MariaDB, and are not left out here.
+    /// Tests that pass on MariaDB, and are not left out here, with those that ask it for what it lacks.
     pub theirs: usize,
+    /// Those of them that MariaDB lacks something for.
+    pub lacking: usize,
     /// Those of them that pass here too.
     pub both: usize,
     /// Those of them that a missing feature excuses, by the feature.
@@ -35,33 +37,39 @@ impl Verdict {
 /// The verdict.
 pub fn judge(ours: &Results, theirs: &Results, expected: &Expected) -> Verdict {
     let mut verdict = Verdict::default();
-    let passed = theirs.iter().filter(|(_, end)| **end == End::Passed);
-    for (test, _) in passed {
+    let mut used = BTreeSet::new();
+    let asked = |end: &End| matches!(end, End::Passed | End::Lacks(_));
+    for (test, end) in theirs.iter().filter(|(_, end)| asked(end)) {
         if ours.get(test) == Some(&End::Skipped) {
             verdict.skipped += 1;
             continue;
         }
         verdict.theirs += 1;
+        verdict.lacking += usize::from(*end != End::Passed);
         let why = match ours.get(test) {
             Some(End::Passed) => {
                 verdict.both += 1;
                 if let Some(reason) = expected.get(test) {
                     let line = format!("{test} passes: remove its line, {reason}");
                     verdict.complaints.push(line);
+                    used.insert(test.as_str());
                 }
                 continue;
             }
-            Some(End::Failed(why)) => why.as_str(),
+            Some(End::Failed(why) | End::Lacks(why)) => why.as_str(),
             Some(End::Skipped) | None => "it was not run here",
         };
-        match expected.get(test) {
+        let line = expected::find(expected, test);
+        used.extend(line.map(|(name, _)| name));
+        match line.map(|(_, reason)| reason) {
             Some(Reason::Feature(word)) => *verdict.excused.entry(word).or_default() += 1,
             Some(Reason::Open(_)) => verdict.open += 1,
             None => verdict.complaints.push(format!("{test} fails: {why}")),
         }
     }
     for test in expected.keys() {
-        if !theirs.contains_key(test) {
+        let known = theirs.contains_key(test) || used.contains(test.as_str());
+        if !known {
             let line = format!("{test} is no test of the suite: remove its line");
             verdict.complaints.push(line);
         }
@@ -102,6 +110,22 @@ mod tests {
             assert_eq!((verdict.theirs, verdict.both), (1, 0));
             assert!(verdict.complaints[0].starts_with("a fails"));
         }
+    }
+
+    #[test]
+    fn what_mariadb_lacks_is_asked_here_all_the_same() {
+        let lacks = || End::Lacks("x".to_owned());
+        let theirs = results(&[("a/1", End::Passed), ("a/2", lacks()), ("a/3", failed())]);
+        let ours = results(&[("a/1", End::Passed), ("a/2", failed()), ("a/3", failed())]);
+        let verdict = judge(&ours, &theirs, &Expected::new());
+        assert_eq!((verdict.theirs, verdict.lacking), (2, 1));
+        assert!(verdict.complaints[0].starts_with("a/2 fails"));
+        let all = Expected::from([("a/*".to_owned(), Reason::Feature("json"))]);
+        let verdict = judge(&ours, &theirs, &all);
+        assert_eq!(verdict.excused["json"], 1);
+        assert!(verdict.complaints.is_empty(), "{:?}", verdict.complaints);
+        let verdict = judge(&theirs, &results(&[("a/1", End::Passed)]), &all);
+        assert_eq!(verdict.complaints.len(), 1, "nothing fails behind it");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod expected;
 mod go;
 mod judge;
+mod lists;
 mod python;
 mod results;
 mod run;
@@ -45,6 +46,7 @@ enum Installed {
     Pytest(python::Installed),
     Django(python::Installed),
     Go(PathBuf),
+    Lists(lists::Installed),
 }
 
 fn install(suite: &Suite) -> Outcome<Installed> {
@@ -52,6 +54,7 @@ fn install(suite: &Suite) -> Outcome<Installed> {
         How::Pytest(package) => python::install(package).map(Installed::Pytest),
         How::Django(package) => python::install(package).map(Installed::Django),
         How::Go { module } => go::install(module).map(Installed::Go),
+        How::Lists => lists::install(suite.name).map(Installed::Lists),
     }
 }
 
@@ -131,6 +134,8 @@ fn compare(suite: &'static Suite, installed: &Installed, wrong: &mut Vec<String>
                     results::left_out(&mut ours, &theirs);
                 }
                 Installed::Go(_) => results::not_reached(&mut ours, &theirs),
+                // Every one of its tests is run.
+                Installed::Lists(_) => {}
             }
             judge(&ours, &theirs, &expected)
         }
@@ -155,9 +160,10 @@ fn print(suite: &Suite, verdict: &Verdict, begun: Instant) {
         .map(|(feature, n)| format!("{feature} {n}"))
         .collect();
     println!(
-        "    {}: {} pass on MariaDB, {} of them here, {:.4} without {} excused ({}); {} open, {} left out here by the suite; {} s",
+        "    {}: {} pass on MariaDB or ask it for what it lacks ({}), {} of them here, {:.4} without {} excused ({}); {} open, {} left out here by the suite; {} s",
         suite.name,
         verdict.theirs,
+        verdict.lacking,
         verdict.both,
         verdict.ratio(),
         verdict.excused.values().sum::<usize>(),
@@ -188,6 +194,7 @@ fn one(suite: &'static Suite, installed: &Installed, kind: Kind, dir: &Path) -> 
         Installed::Pytest(python) => python::pytest(python, &run),
         Installed::Django(python) => python::django(python, &run),
         Installed::Go(sources) => go::test(sources, &run),
+        Installed::Lists(units) => lists::run(units, &run),
     };
     let results = results.map_err(|e| format!("on {}: {e}", kind.name()))?;
     server.must_run()?;
@@ -197,15 +204,18 @@ fn one(suite: &'static Suite, installed: &Installed, kind: Kind, dir: &Path) -> 
 
 /// A fresh server that lets its root in by TCP too.
 fn start(suite: &Suite, kind: Kind, dir: &Path) -> Outcome<Server> {
-    let server = Setup::new(kind, dir)?
+    let setup = Setup::new(kind, dir)?
         // Drivers test TLS where it is offered.
         .without("auto-generate-certs")
         .option_of(Kind::MariaDb, "character-set-server=utf8mb4")
         .option("local-infile=ON")
         .option("innodb-flush-log-at-trx-commit=2")
         // A test that fails may leave its transaction open; who waits for it must go on some time.
-        .option("lock-wait-timeout=30")
-        .start()?;
+        .option("lock-wait-timeout=30");
+    let of_kind = suite.options.iter().fold(setup, |setup, (kind, option)| {
+        setup.option_of(*kind, option)
+    });
+    let server = of_kind.start()?;
     let mut conn = server.connect()?;
     let root = [
         "CREATE USER IF NOT EXISTS root@'127.0.0.1'",

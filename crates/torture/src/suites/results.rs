@@ -11,6 +11,8 @@ pub enum End {
     Passed,
     /// It did not, or broke off, with these words.
     Failed(String),
+    /// It did not, since the server has no such thing: what is expected decides alone.
+    Lacks(String),
     /// It was not for this server, or its suite expects it to fail.
     Skipped,
 }

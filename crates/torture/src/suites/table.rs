@@ -3,6 +3,8 @@
 //! PyMySQL, peewee, gorm, ent and the packages of npm keep their tests out of what they publish; nothing here builds them from elsewhere. Those of xorm
 //! need a module that its host does not give to everybody, and those of mysql-connector-python start servers of their own.
 
+use harness::server::Kind;
+
 /// A suite.
 #[derive(Debug)]
 pub struct Suite {
@@ -10,6 +12,8 @@ pub struct Suite {
     pub name: &'static str,
     /// What runs it.
     pub how: How,
+    /// Options of a server's own.
+    pub options: &'static [(Kind, &'static str)],
     /// Statements that are run on a fresh server before.
     pub before: &'static [&'static str],
     /// Arguments: `{port}`, `{socket}` and `{dir}` (a folder of this run) are filled in.
@@ -34,6 +38,8 @@ pub enum How {
         /// The module with its version.
         module: &'static str,
     },
+    /// Lists of statements that a program in the suite's folder writes; `before` begins each session.
+    Lists,
 }
 
 /// A package of Python.
@@ -69,6 +75,7 @@ const SERVER_IN_NAMES: (&str, &str) = ("SUITE_WITHOUT", r"_(mysql|mariadb)\+pymy
 const SUITE: Suite = Suite {
     name: "",
     how: How::Go { module: "" },
+    options: &[],
     before: &[],
     args: &[],
     env: &[],
@@ -163,6 +170,24 @@ pub const SUITES: &[Suite] = &[
         minutes: 30,
         ..SUITE
     },
+    Suite {
+        name: "go-mysql-server",
+        how: How::Lists,
+        // What is expected was written for an engine whose text is compared byte by byte.
+        options: &[
+            (Kind::Tidemill, "collation-server=utf8mb4_0900_bin"),
+            (Kind::MariaDb, "collation-server=utf8mb4_bin"),
+        ],
+        before: &[
+            "SET NAMES utf8mb4",
+            "SET collation_connection = @@collation_server",
+            "SET sql_mode = 'ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'",
+            // Their engine lets the later of two writers fail, at its commit.
+            "SET innodb_lock_wait_timeout = 1",
+            "SET lock_wait_timeout = 2",
+        ],
+        ..SUITE
+    },
 ];
 
 #[cfg(test)]
@@ -175,6 +200,8 @@ mod tests {
             assert!(SUITES.iter().skip(n + 1).all(|s| s.name != suite.name));
             match suite.how {
                 How::Go { module } => assert!(module.contains("@v")),
+                // Its own manifest names it.
+                How::Lists => {}
                 How::Pytest(python) | How::Django(python) => {
                     assert!(!python.version.is_empty());
                     // A pin, or a limit with a reason of packaging.

@@ -374,6 +374,20 @@ fn is_in_place(old: &TableDef, made: &AlteredTable) -> bool {
         Origin::Converted(i) => old.columns[usize::from(*i)].ty == c.ty && c.generated.is_none(),
         Origin::New => !computed(c),
     });
+    // The values of a virtual column are nowhere; but InnoDB adds one in place only where nothing else is changed.
+    let is_virtual = |(origin, c): (&Origin, &ColumnDef)| {
+        matches!(origin, Origin::New) && c.generated.as_ref().is_some_and(|g| !g.stored)
+    };
+    let added = { made.origins.iter().zip(&made.def.columns) }
+        .filter(|x| is_virtual(*x))
+        .count();
+    let alone = made.def.columns.len() == old.columns.len() + added
+        && { made.origins.iter().zip(&made.def.columns) }
+            .all(|x| matches!(x.0, Origin::Kept(_)) || is_virtual(x))
+        && same_indexes(old, &made.def);
+    if added > 0 {
+        return alone && !old.is_temporary() && !made.verify;
+    }
     as_they_are
         && !old.is_temporary()
         && !made.verify

@@ -288,7 +288,21 @@ fn string(
             format!("'{n}' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous."),
         ));
     }
-    let mut co = collation(written.charset.as_deref(), collate)?.unwrap_or(ctx.collation);
+    // Types of bytes have a character set as well, which a collation must be of.
+    let of_bytes = matches!(
+        written.kind,
+        TypeKind::Binary(_)
+            | TypeKind::VarBinary(_)
+            | TypeKind::TinyBlob
+            | TypeKind::Blob(_)
+            | TypeKind::MediumBlob
+            | TypeKind::LongBlob
+    );
+    let set = match of_bytes {
+        true => Some("binary"),
+        false => written.charset.as_deref(),
+    };
+    let mut co = collation(set, collate)?.unwrap_or(ctx.collation);
     if written.binary && collate.is_none() {
         co = CollationId::bin_of(co.charset());
     }

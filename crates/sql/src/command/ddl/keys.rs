@@ -159,6 +159,7 @@ pub fn build(
     };
     match kind {
         IndexKind::Primary => {}
+        _ if def.name.as_ref().is_some_and(|n| n.is_empty()) => return Err(wrong_name("")),
         _ => check_name(&name)?,
     }
     let comment = comment(def.options.comment.as_deref(), "index", &name)?;
