@@ -46,7 +46,7 @@ const FLUSH_STATUS: &[Right] = &[Dynamic("FLUSH_STATUS"), Static(Priv::Reload)];
 const FLUSH_COSTS: &[Right] = &[Dynamic("FLUSH_OPTIMIZER_COSTS"), Static(Priv::Reload)];
 const FLUSH_RESOURCES: &[Right] = &[Dynamic("FLUSH_USER_RESOURCES"), Static(Priv::Reload)];
 const SHUTDOWN: &[Right] = &[Static(Priv::Shutdown)];
-const PROCESS: &[Right] = &[Static(Priv::Process)];
+pub(crate) const PROCESS: &[Right] = &[Static(Priv::Process)];
 const BACKUP: &[Right] = &[Dynamic("BACKUP_ADMIN")];
 /// XA RECOVER, and all places that there are for branches.
 pub const XA_RECOVER: &[Right] = &[Dynamic("XA_RECOVER_ADMIN")];

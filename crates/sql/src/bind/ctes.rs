@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::shared::Shared;
+use super::cte_rows::Shared;
 use super::spelling::same_name;
 use crate::sink::ColumnMeta;
 use sql_expr::ExprType;

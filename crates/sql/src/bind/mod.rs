@@ -5,6 +5,7 @@
 //! are `optimize`'s.
 
 mod aggregates_around;
+pub(crate) mod cte_rows;
 mod ctes;
 mod delete;
 pub(crate) mod expanded;
@@ -38,7 +39,6 @@ pub(crate) mod row_rules;
 pub(crate) mod scope;
 mod seen;
 mod select;
-pub(crate) mod shared;
 mod sort_key;
 pub(crate) mod source;
 mod spelling;
@@ -97,6 +97,31 @@ pub struct BindCtx<'a> {
     pub cx: &'a EvalCtx<'a>,
     /// The same with the values of the parameters that the plan is made for, where there are any. Estimates alone may look at them.
     pub values: &'a EvalCtx<'a>,
+}
+
+/// In what form EXPLAIN answers: as it says, or as `explain_format` does.
+pub(crate) fn explain_form(
+    e: &ast::Explain,
+    vars: &sql_expr::vars::SessionVars,
+) -> Result<ExplainForm, SqlError> {
+    if e.analyze {
+        return match e.format {
+            None | Some(ast::ExplainFormat::Tree) => Ok(ExplainForm::Analyze),
+            Some(ast::ExplainFormat::Json) => {
+                Err(SqlError::not_supported("EXPLAIN ANALYZE with JSON format"))
+            }
+            Some(ast::ExplainFormat::Traditional) => Err(SqlError::not_supported(
+                "EXPLAIN ANALYZE with TRADITIONAL format",
+            )),
+        };
+    }
+    let variable = || vars.value_by_name("explain_format");
+    Ok(match (e.format, variable().map_or(0, |v| v.as_u64())) {
+        (Some(ast::ExplainFormat::Traditional), _) => ExplainForm::Table,
+        (Some(ast::ExplainFormat::Tree), _) | (None, 1) => ExplainForm::Tree,
+        (Some(ast::ExplainFormat::Json), _) | (None, 2) => ExplainForm::Json,
+        (None, _) => ExplainForm::Table,
+    })
 }
 
 /// Binds a statement: a query, INSERT, REPLACE, UPDATE, DELETE, DO or EXPLAIN.
@@ -261,7 +286,7 @@ impl<'p> StatementBinder<'p> {
             ast::Statement::Delete(d) => BoundBody::Delete(Box::new(self.delete(d)?)),
             ast::Statement::Do(exprs) => BoundBody::Do(Box::new(self.values_block(exprs.iter())?)),
             ast::Statement::Explain(e) => {
-                let form = self.explain_form(e)?;
+                let form = explain_form(e, self.ctx.cx.vars)?;
                 self.explains.set(true);
                 let (body, columns) = self.explained(e)?;
                 return Ok((BoundBody::Explain(Box::new(body), form), columns));
@@ -271,32 +296,10 @@ impl<'p> StatementBinder<'p> {
         Ok((body, Vec::new()))
     }
 
-    /// In what form EXPLAIN answers: as it says, or as `explain_format` does.
-    fn explain_form(&self, e: &ast::Explain) -> Result<ExplainForm, SqlError> {
-        if e.analyze {
-            return match e.format {
-                None | Some(ast::ExplainFormat::Tree) => Ok(ExplainForm::Analyze),
-                Some(ast::ExplainFormat::Json) => {
-                    Err(SqlError::not_supported("EXPLAIN ANALYZE with JSON format"))
-                }
-                Some(ast::ExplainFormat::Traditional) => Err(SqlError::not_supported(
-                    "EXPLAIN ANALYZE with TRADITIONAL format",
-                )),
-            };
-        }
-        let variable = || self.ctx.cx.vars.value_by_name("explain_format");
-        Ok(match (e.format, variable().map_or(0, |v| v.as_u64())) {
-            (Some(ast::ExplainFormat::Traditional), _) => ExplainForm::Table,
-            (Some(ast::ExplainFormat::Tree), _) | (None, 1) => ExplainForm::Tree,
-            (Some(ast::ExplainFormat::Json), _) | (None, 2) => ExplainForm::Json,
-            (None, _) => ExplainForm::Table,
-        })
-    }
-
     /// The statement that EXPLAIN is about, and the columns that it would yield.
     fn explained(&self, e: &ast::Explain) -> Result<(BoundBody, Vec<ColumnMeta>), SqlError> {
         let ast::ExplainTarget::Statement(stmt) = &e.target else {
-            return Err(SqlError::not_supported("EXPLAIN FOR CONNECTION"));
+            return Err(SqlError::internal("a connection to explain"));
         };
         match stmt {
             ast::Statement::Query(q) => {

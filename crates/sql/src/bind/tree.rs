@@ -11,13 +11,13 @@ use std::sync::Arc;
 use engine::{ObjectDef, Table};
 use types::{Charset, DataType};
 
+use super::cte_rows::Shared;
 use super::from::Joins;
 use super::hinted::BlockHints;
 use super::params::TypedParam;
 use super::relations::Relations;
 use super::row_rules::RowRules;
 use super::scope::FromTable;
-use super::shared::Shared;
 use super::window_tree::Windows;
 use crate::access::needs::Needs;
 use crate::sink::ColumnMeta;

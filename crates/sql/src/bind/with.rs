@@ -6,8 +6,8 @@ use types::SqlError;
 use types::error::codes;
 
 use super::StatementBinder;
+use super::cte_rows::Shared;
 use super::ctes::{CteRef, Hidden};
-use super::shared::Shared;
 use super::spelling::folded;
 use sql_parser::ast;
 

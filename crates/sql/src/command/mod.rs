@@ -7,6 +7,7 @@ pub mod accounts;
 mod backup;
 mod binlog;
 pub mod ddl;
+mod explain;
 mod flush;
 mod handler;
 mod kill;

@@ -235,6 +235,9 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, ExecError> {
         let again;
+        // What is read by its key waits for nothing, and is over before somebody looks.
+        let shown = !matches!(plan.peek().body, PlanBody::PointGet(_));
+        let whole = shown.then(|| Arc::clone(plan.peek()));
         let plan = match self.security.ready(plan) {
             Some(ready) => ready,
             // What the session may do has changed since.
@@ -252,7 +255,13 @@ impl Session {
             true => self.begin_sharing_rows(Rows::of(&plan))?,
             false => self.begin_rows(Rows::of(&plan))?,
         }
+        if shown {
+            self.process.show_plan(whole);
+        }
         let outcome = self.run_in_statement(plan, params, sink).await;
+        if shown {
+            self.process.show_plan(None);
+        }
         self.end_statement(outcome).await
     }
 

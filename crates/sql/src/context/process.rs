@@ -13,6 +13,7 @@ use types::SqlError;
 
 use super::com::COM_COUNT;
 use crate::access::AccountId;
+use crate::plan::Plan;
 
 /// Longest statement text that is kept for the process list, in bytes.
 const MAX_INFO: usize = 64 << 10;
@@ -173,6 +174,8 @@ pub struct Process {
     since_us: AtomicU64,
     text: Mutex<Text>,
     interrupt: Arc<Interrupt>,
+    /// What it carries out, as long as that may be looked at.
+    plan: Mutex<Option<Arc<Plan>>>,
     /// It is a thread of the server itself.
     own: OnceLock<Arc<dyn OwnThread>>,
 }
@@ -265,6 +268,13 @@ impl Process {
     /// What a running statement does that is neither computing nor shown otherwise; empty: no such thing.
     pub fn set_state(&self, state: &'static str) {
         self.text().state = state;
+    }
+
+    /// A plan is carried out, or none any more.
+    #[inline]
+    pub(crate) fn show_plan(&self, plan: Option<Arc<Plan>>) {
+        let before = std::mem::replace(&mut *self.plan.lock(), plan);
+        drop(before);
     }
 
     /// The default schema is another one.
@@ -389,6 +399,7 @@ impl ProcessList {
                 ..Text::default()
             }),
             interrupt,
+            plan: Mutex::default(),
             own: OnceLock::new(),
         });
         self.opened.fetch_add(1, Ordering::Relaxed);
@@ -427,6 +438,13 @@ impl ProcessList {
         let list = self.list();
         let of = |p: &Arc<Process>| (p.text().account.clone(), p.is_own());
         list.live.get(&id).map(of)
+    }
+
+    /// What a connection carries out at the moment.
+    pub(crate) fn plan_of(&self, id: u64) -> Option<Arc<Plan>> {
+        let process = self.list().live.get(&id).cloned()?;
+        let plan = process.plan.lock();
+        plan.clone()
     }
 
     /// KILL: interrupts the statement of a connection, and with `connection` ends the connection too.

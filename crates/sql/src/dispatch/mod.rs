@@ -18,7 +18,7 @@ use crate::command;
 use crate::context::Session;
 use crate::context::gtid::Admitted;
 use crate::sink::{Done, ResultSink};
-use sql_parser::ast::{SetItem, Statement, Xa};
+use sql_parser::ast::{ExplainTarget, SetItem, Statement, Xa};
 
 /// Statements that report on the diagnostics of the one before, and so leave them alone.
 pub(crate) fn is_diagnostic(s: &Statement) -> bool {
@@ -31,15 +31,15 @@ pub(crate) fn is_diagnostic(s: &Statement) -> bool {
 
 /// Statements that the planner plans.
 pub(crate) fn is_planned(s: &Statement) -> bool {
-    matches!(
-        s,
+    match s {
         Statement::Query(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-            | Statement::Do(_)
-            | Statement::Explain(_)
-    )
+        | Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
+        | Statement::Do(_) => true,
+        Statement::Explain(e) => matches!(e.target, ExplainTarget::Statement(_)),
+        _ => false,
+    }
 }
 
 /// XA RECOVER.
@@ -114,6 +114,7 @@ impl Session {
                 Statement::Prepare { name, source } => self.prepare_named(name, source).await,
                 Statement::Execute { name, using } => self.execute_named(name, using, sink).await,
                 Statement::Deallocate(name) => self.deallocate_named(name),
+                Statement::Explain(e) => self.explain_connection(e, sink),
                 Statement::Kill { query_only, id } => self.kill(id, *query_only),
                 Statement::CreateUser(_)
                 | Statement::AlterUser(_)

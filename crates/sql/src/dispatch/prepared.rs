@@ -18,10 +18,13 @@ use crate::plan::Plan;
 use crate::sink::{Done, ResultSink};
 use sql_expr::EvalCtx;
 use sql_expr::memory::{self, Charge};
-use sql_parser::ast::Statement;
+use sql_parser::ast::{ExplainTarget, Statement};
 
 /// Statements that only make sense as plain text (error 1295).
 fn is_preparable(s: &Statement) -> bool {
+    if let Statement::Explain(e) = s {
+        return matches!(e.target, ExplainTarget::Statement(_));
+    }
     !matches!(
         s,
         Statement::Prepare { .. }

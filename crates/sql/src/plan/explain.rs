@@ -50,6 +50,26 @@ fn rows(body: &PlanBody) -> Result<(Vec<Vec<Value>>, bool), SqlError> {
     Ok((list.rows, list.windowed))
 }
 
+/// The rows of a form that does not run the plan, and whether they leave window functions out.
+///
+/// # Errors
+/// 1235 for what has no such rows.
+pub(crate) fn shown_as(
+    body: &PlanBody,
+    form: ExplainForm,
+) -> Result<(Vec<Vec<Value>>, bool), SqlError> {
+    let unknown = || SqlError::not_supported("EXPLAIN of this statement");
+    let text = |t: Option<String>| {
+        let t = t.ok_or_else(unknown)?;
+        Ok((vec![vec![Value::text(&t)]], false))
+    };
+    match form {
+        ExplainForm::Table => rows(body),
+        ExplainForm::Tree | ExplainForm::Analyze => text(tree_form::text(body, None)),
+        ExplainForm::Json => text(json_form::text(body)),
+    }
+}
+
 /// What EXPLAIN shows of a plan that yields `columns`.
 ///
 /// # Errors
@@ -59,22 +79,13 @@ pub(crate) fn shown(
     form: ExplainForm,
     columns: &[ColumnMeta],
 ) -> Result<Explained, SqlError> {
-    let unknown = || SqlError::not_supported("EXPLAIN of this statement");
-    let text = |t: Option<String>| {
-        let t = t.ok_or_else(unknown)?;
-        Ok::<_, SqlError>(vec![vec![Value::text(&t)]])
-    };
-    let (rows, windowed) = match form {
-        ExplainForm::Table => rows(&body)?,
-        ExplainForm::Tree => (text(tree_form::text(&body, None))?, false),
-        ExplainForm::Json => (text(json_form::text(&body))?, false),
-        ExplainForm::Analyze => {
-            return Ok(Explained {
-                analyzed: Some(body),
-                ..Explained::default()
-            });
-        }
-    };
+    if form == ExplainForm::Analyze {
+        return Ok(Explained {
+            analyzed: Some(body),
+            ..Explained::default()
+        });
+    }
+    let (rows, windowed) = shown_as(&body, form)?;
     Ok(Explained {
         rows,
         note: words::statement(&body, columns),

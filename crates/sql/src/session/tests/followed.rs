@@ -39,8 +39,15 @@ impl Client {
     }
 }
 
+/// A statement, two lists of values, and what the plan for each says.
+type Followed = (
+    &'static str,
+    [&'static [&'static str]; 2],
+    [&'static str; 2],
+);
+
 /// Statements, values of which each wants its own plan, and what the plan of each says that the other's does not.
-const FOLLOWED: &[(&str, [&[&str]; 2], [&str; 2])] = &[
+const FOLLOWED: &[Followed] = &[
     // Half the table, or a row.
     (
         "SELECT v FROM t WHERE g = ?",

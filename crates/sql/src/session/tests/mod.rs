@@ -13,6 +13,7 @@ mod ddl;
 mod depth;
 mod dumps;
 mod explain;
+mod explained;
 mod expressions;
 mod fence;
 mod followed;

@@ -1,0 +1,67 @@
+//! EXPLAIN FOR CONNECTION: the plan by which another connection carries a statement out at the moment.
+//!
+//! As in MySQL, a connection that carries nothing out has an answer without rows, and what has no plan to be shown is 3012. Unlike there, prepared
+//! statements are shown too.
+
+use std::sync::Arc;
+
+use types::SqlError;
+use types::error::codes;
+
+use crate::access::statement;
+use crate::bind::explain_form;
+use crate::context::Session;
+use crate::plan::{PlanBody, explain};
+use crate::sink::{ColumnMeta, Done, ResultSink};
+use sql_parser::ast::{Explain, ExplainTarget};
+
+impl Session {
+    /// `EXPLAIN FOR CONNECTION id`.
+    ///
+    /// # Errors
+    /// 1094 for a connection that is not there, 3012 for a statement that has no plan to be shown, this one included; 1045 for a connection of
+    /// somebody else without PROCESS.
+    pub(crate) fn explain_connection(
+        &mut self,
+        e: &Explain,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let ExplainTarget::Connection(id) = e.target else {
+            return Err(SqlError::internal("a statement to explain"));
+        };
+        let form = explain_form(e, &self.vars)?;
+        self.secure();
+        let processes = &self.instance.processes;
+        let owner = processes.owner_of(id);
+        let (owner, _) = owner.ok_or_else(|| SqlError::no_such_thread(id))?;
+        let refused = || SqlError::fixed(codes::ER_EXPLAIN_NOT_SUPPORTED);
+        if id == self.facts.connection_id {
+            return Err(refused());
+        }
+        let Some(plan) = processes.plan_of(id) else {
+            return Ok(Done::default());
+        };
+        if matches!(plan.body, PlanBody::Do(_) | PlanBody::Explain(_)) {
+            return Err(refused());
+        }
+        let own = self.security.account();
+        if owner.user != own.user && !self.security.has_one(statement::PROCESS) {
+            return Err(SqlError::access_denied(&own.user, &own.host, true));
+        }
+        let (rows, _) = explain::shown_as(&plan.body, form)?;
+        let columns: Arc<[ColumnMeta]> = explain::columns(form).into();
+        sink.columns(&columns);
+        for r in &rows {
+            sink.row_begin();
+            for (c, v) in r.iter().enumerate() {
+                sink.value(v.as_ref(), c);
+            }
+            sink.row_end();
+        }
+        Ok(Done {
+            result_set: true,
+            found_rows: rows.len() as u64,
+            ..Done::default()
+        })
+    }
+}
