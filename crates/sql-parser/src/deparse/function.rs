@@ -239,6 +239,7 @@ impl Printer<'_, '_, '_> {
                 self.name(&call.name)?;
             }
             None if !call.plain
+                && !call.name.is_empty()
                 && !call.name.starts_with(|c: char| c.is_ascii_digit())
                 && call.name.bytes().all(crate::lexer::is_ident_byte) =>
             {

@@ -49,6 +49,25 @@ fn queries_print_to_text_that_prints_the_same() {
     assert!(seen > 150);
 }
 
+/// A name may be empty between its quotes, and stays one when it is printed.
+#[test]
+fn empty_names_are_printed_between_quotes() {
+    for text in [
+        "`` ()",
+        "``.``()",
+        "a.``(1)",
+        "`` (``)",
+        "count(``)",
+        "``.x",
+        "cast(`` as char)",
+    ] {
+        let expr = crate::parse_expr(text.as_bytes(), &PREPARED).expect(text);
+        let once = expr.to_string();
+        let again = crate::parse_expr(once.as_bytes(), &PREPARED).expect(&once);
+        assert_eq!(again.to_string(), once, "{text}");
+    }
+}
+
 /// The names of a select's result columns.
 fn names(sql: &str) -> Vec<String> {
     let Statement::Query(query) = statement(sql) else {
