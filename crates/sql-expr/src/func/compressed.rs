@@ -37,8 +37,11 @@ const HEAD: usize = 4;
 /// The two highest bits of the length say nothing of it.
 const LENGTH: u32 = 0x3FFF_FFFF;
 
-/// Bytes that are taken out of a stream at once.
+/// Bytes that are put into a stream, or taken out of one, before somebody looks whether the statement is to end.
 const STEP: usize = 64 << 10;
+
+/// Steps of work that a byte takes.
+const WORK: usize = 8;
 
 fn infer_compress(_: &InferCx<'_>, args: &mut [Expr]) -> Result<ExprType, SqlError> {
     let t = &args[0].ty;
@@ -67,10 +70,12 @@ fn compress(a: Args<'_>) -> Out<'_> {
     a.room(t.len() + t.len() / 1000 + 64)?;
     let mut out = (t.len() as u32 & LENGTH).to_le_bytes().to_vec();
     let mut stream = ZlibEncoder::new(&mut out, Compression::default());
-    let written = stream
-        .write_all(&t)
-        .and_then(|()| stream.finish().map(drop));
-    written.map_err(|e| SqlError::internal(&e.to_string()))?;
+    let failed = |e: std::io::Error| SqlError::internal(&e.to_string());
+    for some in t.chunks(STEP) {
+        a.cx.tick(WORK * some.len())?;
+        stream.write_all(some).map_err(failed)?;
+    }
+    stream.finish().map_err(failed)?;
     // A space at the end would be lost in a CHAR.
     if out.last() == Some(&b' ') {
         out.push(b'.');
@@ -113,6 +118,7 @@ fn uncompress(a: Args<'_>) -> Out<'_> {
     let mut out = Vec::new();
     loop {
         let had = out.len();
+        a.cx.tick(WORK * STEP)?;
         a.room(STEP.min(len + 1))?;
         let mut step = decoder.by_ref().take(STEP as u64);
         if step.read_to_end(&mut out).is_err() {

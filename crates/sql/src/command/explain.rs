@@ -3,16 +3,15 @@
 //! As in MySQL, a connection that carries nothing out has an answer without rows, and what has no plan to be shown is 3012. Unlike there, prepared
 //! statements are shown too.
 
-use std::sync::Arc;
-
 use types::SqlError;
 use types::error::codes;
 
 use crate::access::statement;
 use crate::bind::explain_form;
 use crate::context::Session;
+use crate::describe::rowset::RowSet;
 use crate::plan::{PlanBody, explain};
-use crate::sink::{ColumnMeta, Done, ResultSink};
+use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{Explain, ExplainTarget};
 
 impl Session {
@@ -33,7 +32,7 @@ impl Session {
         self.secure();
         let processes = &self.instance.processes;
         let owner = processes.owner_of(id);
-        let (owner, _) = owner.ok_or_else(|| SqlError::no_such_thread(id))?;
+        let (owner, of_server) = owner.ok_or_else(|| SqlError::no_such_thread(id))?;
         let refused = || SqlError::fixed(codes::ER_EXPLAIN_NOT_SUPPORTED);
         if id == self.facts.connection_id {
             return Err(refused());
@@ -45,23 +44,16 @@ impl Session {
             return Err(refused());
         }
         let own = self.security.account();
-        if owner.user != own.user && !self.security.has_one(statement::PROCESS) {
+        // A thread of the server is nobody's, whatever its account is called.
+        if (of_server || owner.user != own.user) && !self.security.has_one(statement::PROCESS) {
             return Err(SqlError::access_denied(&own.user, &own.host, true));
         }
         let (rows, _) = explain::shown_as(&plan.body, form)?;
-        let columns: Arc<[ColumnMeta]> = explain::columns(form).into();
-        sink.columns(&columns);
-        for r in &rows {
-            sink.row_begin();
-            for (c, v) in r.iter().enumerate() {
-                sink.value(v.as_ref(), c);
-            }
-            sink.row_end();
-        }
-        Ok(Done {
-            result_set: true,
-            found_rows: rows.len() as u64,
-            ..Done::default()
-        })
+        let answer = RowSet {
+            columns: explain::columns(form),
+            rows,
+            ..RowSet::default()
+        };
+        Ok(answer.send(sink))
     }
 }

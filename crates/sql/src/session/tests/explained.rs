@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{Client, server, texts};
+use crate::context::{Command, Doing, OwnThread};
 
 /// What a connection does, and what the plan of that says.
 const SHOWN: &[(&[&str], &str)] = &[
@@ -152,4 +153,40 @@ fn one_sees_ones_own_and_with_process_all() {
     }
     root.run(&format!("KILL QUERY {id}"));
     let _ended = t.join().expect("a client");
+}
+
+/// A thread of the server, which has no account.
+struct Applier;
+
+impl OwnThread for Applier {
+    fn name(&self) -> &'static str {
+        "thread/sql/replica_sql"
+    }
+
+    fn doing(&self) -> Doing {
+        Doing {
+            command: Command::Query,
+            state: "",
+            seconds: None,
+        }
+    }
+
+    fn end(&self) {}
+}
+
+/// Its account has no name, and neither has that of one who logs in without any.
+#[test]
+fn a_thread_of_the_server_is_nobodys() {
+    let s = server();
+    let mut root = Client::in_test(&s);
+    root.run("CREATE TABLE t (id INT PRIMARY KEY)");
+    root.run("CREATE USER ''; PREPARE p FROM 'SELECT id + 1 FROM t'");
+    let plan = root.session.named["p"].planned.as_ref();
+    let plan = Arc::clone(plan.expect("a plan").plan.peek());
+    let thread = s.processes.add(900, "", "", root.session.interrupt(), 0);
+    thread.stands_for(Arc::new(Applier));
+    thread.show_plan(Some(plan));
+    let sql = "EXPLAIN FOR CONNECTION 900";
+    assert_eq!(Client::of(&s, "").error(sql), 1045);
+    assert_eq!(root.rows(sql).len(), 1);
 }
