@@ -59,6 +59,11 @@ struct Table {
     number: u64,
 }
 
+/// A name of an event, which is UTF-8 unless somebody has changed it.
+fn lossy(name: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(name)
+}
+
 /// The tables of a statement, and what is known of those here.
 #[derive(Default)]
 pub(super) struct RowEvents {
@@ -80,6 +85,9 @@ impl RowEvents {
         {
             self.live += usize::from(known.statement != self.statement);
             known.statement = self.statement;
+            // They say the same again, and count that they were asked: what they count must not go by which worker has seen the table before.
+            filters.rewritten(lossy(&known.map.database).as_ref());
+            known.filtered = !filters.rows(&known.name.0, &known.name.1);
             return Ok(());
         }
         let map = TableMap::read(body)?;
@@ -90,8 +98,7 @@ impl RowEvents {
             let statement = self.statement;
             self.announced.retain(|_, a| a.statement == statement);
         }
-        let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
-        let (database, table) = (text(&map.database), text(&map.table));
+        let (database, table) = (lossy(&map.database), lossy(&map.table).into_owned());
         let name = (filters.rewritten(&database).to_owned(), table);
         let filtered = !filters.rows(&name.0, &name.1);
         let announced = Announced {

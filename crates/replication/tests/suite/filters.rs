@@ -314,6 +314,28 @@ fn shown_by_statements(instance: &Arc<Instance>, replica: &ReplicaServer) {
 }
 
 #[test]
+fn a_table_counts_as_often_as_it_is_announced() {
+    let mut f = File::new(Checksum::Crc32, 20);
+    for n in 1..=4 {
+        f.begin(0);
+        f.query("BEGIN");
+        f.rows(Change::Write, &[(None, row(n, "row"))]);
+        f.commit();
+    }
+    // Whichever worker has seen it before.
+    for workers in [1, 4] {
+        let r = applied(&f, "REPLICATE_DO_DB = (d)", workers);
+        assert_eq!(r.facts.applier_failure.message, "");
+        assert_eq!(
+            text(&r.instance, CHANNEL),
+            "REPLICATE_DO_DB|d|CHANGE_REPLICATION_FILTER|4",
+            "{workers}"
+        );
+        block_on(r.replica.stop());
+    }
+}
+
+#[test]
 fn filters_are_set_and_shown_and_belong_to_the_process() {
     let file = source();
     let disk = Arc::new(MemDisk::default());
