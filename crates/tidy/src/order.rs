@@ -134,7 +134,7 @@ pub fn modules(root: &Path, sources: &[Source], complaints: &mut Vec<String>) ->
             let Some(module) = top_module(inside) else {
                 continue;
             };
-            for (at, first) in crate_paths(&source.shipped) {
+            for (at, first) in crate_paths(&source.shipped, inside) {
                 let target = reexports
                     .get(&first)
                     .cloned()
@@ -196,18 +196,27 @@ fn top_module(inside: &str) -> Option<&str> {
     (!matches!(name, "lib" | "main" | "bin" | "tests")).then_some(name)
 }
 
-/// The first part of every `crate::…` path, those of a braced group included, with its position.
-fn crate_paths(code: &str) -> Vec<(usize, String)> {
+/// The first part of every path from the crate's root (`crate::…`, or as many `super::` as lead there from the file), those of a braced group
+/// included, with its position.
+fn crate_paths(code: &str, inside: &str) -> Vec<(usize, String)> {
+    let file = inside.strip_suffix("/mod.rs").unwrap_or(inside);
+    let up = "super::".repeat(1 + file.matches('/').count());
     let mut found = Vec::new();
-    for at in source::words(code, "crate::") {
-        let from = at + "crate::".len();
-        if code[from..].starts_with('{') {
-            let group = &code[from + 1..source::matching(code, from).saturating_sub(1)];
-            for first in group_heads(group) {
-                found.push((at, first));
+    for root in ["crate::", &up] {
+        for at in source::words(code, root) {
+            let from = at + root.len();
+            // Another number of steps up.
+            if code[..at].ends_with("::") || code[from..].starts_with("super::") {
+                continue;
             }
-        } else {
-            found.push((at, identifier(&code[from..])));
+            if code[from..].starts_with('{') {
+                let group = &code[from + 1..source::matching(code, from).saturating_sub(1)];
+                for first in group_heads(group) {
+                    found.push((at, first));
+                }
+            } else {
+                found.push((at, identifier(&code[from..])));
+            }
         }
     }
     found
@@ -314,7 +323,7 @@ mod tests {
     #[test]
     fn paths_are_found() {
         let code = "use crate::{page::{self, Page}, log as l};\nfn f() { crate::pool::g() }\n";
-        let heads: Vec<String> = crate_paths(code).into_iter().map(|p| p.1).collect();
+        let heads: Vec<String> = crate_paths(code, "x.rs").into_iter().map(|p| p.1).collect();
         assert_eq!(heads, ["page", "log", "pool"]);
     }
 
@@ -327,6 +336,19 @@ mod tests {
         );
         assert_eq!(found.get("PageKind").map(String::as_str), Some("page"));
         assert_eq!(found.get("Log").map(String::as_str), Some("log"));
+    }
+
+    #[test]
+    fn both_ways_up_to_the_root_are_seen() {
+        let firsts = |code, inside| {
+            let all = crate_paths(code, inside).into_iter();
+            all.map(|(_, first)| first).collect::<Vec<_>>()
+        };
+        let code = "use crate::a::A; use super::b; use super::super::{c, d::D}; use super::super::super::e;";
+        assert_eq!(firsts(code, "x.rs"), ["a", "b"]);
+        assert_eq!(firsts(code, "x/mod.rs"), ["a", "b"]);
+        assert_eq!(firsts(code, "x/y.rs"), ["a", "c", "d"]);
+        assert_eq!(firsts(code, "x/y/z.rs"), ["a", "e"]);
     }
 
     #[test]

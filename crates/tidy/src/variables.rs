@@ -140,6 +140,9 @@ fn read_ones(sources: &[Source], defined: &BTreeMap<String, String>) -> BTreeSet
         .filter(|s| {
             let reads = [
                 "crates/sql/",
+                "crates/sql-access/",
+                "crates/sql-plan/",
+                "crates/sql-exec/",
                 "crates/sql-expr/",
                 "crates/tidemill/",
                 "crates/tidemill-server/",

@@ -3,8 +3,8 @@
 //! One cache a session, so that a hit touches no shared memory. A text is kept only when it comes a second time: texts
 //! with literals that never repeat cost a hash and nothing else.
 
-use crate::access::Authorized;
-use crate::plan::Plan;
+use sql_access::Authorized;
+use sql_plan::plan::Plan;
 
 /// Places for plans; a text has one place and displaces what was there.
 const PLACES: usize = 64;
@@ -104,9 +104,9 @@ impl StatementCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::needs::Needs;
-    use crate::access::{AccountId, SecurityContext};
-    use crate::plan::{PlanBody, TimeLimit};
+    use sql_access::needs::Needs;
+    use sql_access::{AccountId, SecurityContext};
+    use sql_plan::plan::{PlanBody, TimeLimit};
     use std::sync::Arc;
 
     fn plan() -> Authorized<Plan> {

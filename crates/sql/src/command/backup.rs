@@ -14,13 +14,13 @@ use engine::backup::{
 use types::error::codes;
 use types::{DataType, LobSize, SqlError, ValueRef};
 
-use crate::access::Granted;
 use crate::context::Session;
-use crate::exec::unless_killed;
 use crate::persisted;
-use crate::server_file;
-use crate::sink::{ColumnMeta, Done, ResultSink};
+use sql_access::Granted;
+use sql_exec::server_file;
+use sql_exec::unless_killed;
 use sql_parser::ast::{self, BackupTo};
+use sql_plan::sink::{ColumnMeta, Done, ResultSink};
 
 const MIB: u64 = 1 << 20;
 

@@ -6,14 +6,14 @@
 use types::SqlError;
 use types::error::codes;
 
-use crate::access::Granted;
 use crate::context::Session;
-use crate::sink::Done;
+use sql_access::Granted;
 use sql_expr::base64;
 use sql_expr::memory::{self, Charge};
 use sql_expr::vars::{Kept, lookup};
 use sql_expr::{ExprType, UserVar, Val};
 use sql_parser::ast::BinlogEvents;
+use sql_plan::sink::Done;
 
 /// What events are applied under, and is put back afterwards.
 const LENT: &[&str] = &[

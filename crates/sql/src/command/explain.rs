@@ -6,13 +6,13 @@
 use types::SqlError;
 use types::error::codes;
 
-use crate::access::statement;
-use crate::bind::explain_form;
 use crate::context::Session;
 use crate::describe::rowset::RowSet;
-use crate::plan::{PlanBody, explain};
-use crate::sink::{Done, ResultSink};
+use sql_access::statement;
 use sql_parser::ast::{Explain, ExplainTarget};
+use sql_plan::bind::explain_form;
+use sql_plan::plan::{PlanBody, explain};
+use sql_plan::sink::{Done, ResultSink};
 
 impl Session {
     /// `EXPLAIN FOR CONNECTION id`.

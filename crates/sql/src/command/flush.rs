@@ -6,14 +6,14 @@ use types::error::codes;
 use types::{SqlError, Value};
 
 use super::lock_tables::active_locks;
-use crate::access::Granted;
-use crate::binary_log::LogChange;
-use crate::bind::locked::LockedTable;
 use crate::context::Session;
-use crate::exec::unless_killed;
-use crate::sink::Done;
+use sql_access::Granted;
+use sql_exec::binary_log::LogChange;
+use sql_exec::unless_killed;
 use sql_expr::vars::VarInput;
 use sql_parser::ast::{Call, Expr, FlushItem, ObjectName, PurgeLogs, ResetItem};
+use sql_plan::bind::locked::LockedTable;
+use sql_plan::sink::Done;
 
 /// The highest number of a file that RESET may begin with.
 const MOST_FILES: u64 = 2_000_000_000;

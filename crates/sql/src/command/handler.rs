@@ -10,18 +10,18 @@ use types::error::codes;
 
 use super::lock_tables::active_locks;
 use super::planned::REPLANS;
-use crate::access::{Authorized, Granted};
-use crate::bind::BindCtx;
-use crate::bind::handler::{self as bound, HandlerPlan, HandlerTable};
 use crate::context::Session;
 use crate::context::handlers::OpenHandler;
 use crate::context::prologue::Rows;
-use crate::exec::handler::{self, Position};
-use crate::exec::{ExecCtx, ExecError};
 use crate::infoschema::{self, Names};
-use crate::sink::{Done, ResultSink};
+use sql_access::{Authorized, Granted};
+use sql_exec::handler::{self, Position};
+use sql_exec::{ExecCtx, ExecError};
 use sql_expr::EvalCtx;
 use sql_parser::ast::{self, AlterAction, Handler, HandlerRead, ObjectName, Statement};
+use sql_plan::bind::BindCtx;
+use sql_plan::bind::handler::{self as bound, HandlerPlan, HandlerTable};
+use sql_plan::sink::{Done, ResultSink};
 
 impl Session {
     /// HANDLER.

@@ -3,10 +3,10 @@
 use types::SqlError;
 use types::error::codes;
 
-use crate::access::statement;
 use crate::context::Session;
-use crate::sink::Done;
+use sql_access::statement;
 use sql_parser::ast;
+use sql_plan::sink::Done;
 
 impl Session {
     /// `KILL [QUERY | CONNECTION] id`.

@@ -1,6 +1,6 @@
 //! LOCK TABLES and UNLOCK TABLES, FLUSH TABLES .. WITH READ LOCK, LOCK INSTANCE.
 //!
-//! What is locked is the engine's; what a session may name meanwhile is said by [`crate::bind::locked`].
+//! What is locked is the engine's; what a session may name meanwhile is said by [`sql_plan::bind::locked`].
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use engine::{Catalog, ObjectDef, Table, TableLockMode};
 use types::SqlError;
 use types::error::codes;
 
-use crate::access::Granted;
-use crate::bind::locked::{LockedTable, LockedTables};
-use crate::bind::view_def::ViewDef;
 use crate::context::names::canonical_schema;
 use crate::context::{Session, TableName};
-use crate::sink::Done;
+use sql_access::Granted;
 use sql_parser::ast::{LockMode, LockTable, ObjectName};
+use sql_plan::bind::locked::{LockedTable, LockedTables};
+use sql_plan::bind::view_def::ViewDef;
+use sql_plan::sink::Done;
 
 /// Error 1192.
 pub(super) fn active_locks() -> SqlError {

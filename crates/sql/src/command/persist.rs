@@ -2,10 +2,10 @@
 
 use types::{Level, SqlError, Warning};
 
-use crate::access::{Granted, statement};
 use crate::context::Session;
 use crate::context::persisted::PersistedStore;
 use crate::persisted::PersistedValue;
+use sql_access::{Granted, statement};
 use sql_expr::vars::{self, VarError, VarInput};
 
 /// ER_VAR_DOES_NOT_EXIST.

@@ -8,19 +8,19 @@ use types::error::codes;
 use types::{Level, SqlError, Value, Warning};
 
 use super::set_vars::sets_vars;
-use crate::access::{Authorized, Ready};
-use crate::bind::BindCtx;
-use crate::bind::params::{TypedParam, type_of};
 use crate::context::Session;
 use crate::context::change_log::BinlogContext;
 use crate::context::prologue::Rows;
-use crate::exec::{self, ExecCtx, ExecError};
 use crate::infoschema::Names;
-use crate::optimize;
-use crate::plan::{Plan, PlanBody, TimeLimit};
-use crate::sink::{Done, ResultSink};
+use sql_access::{Authorized, Ready};
+use sql_exec::{ExecCtx, ExecError};
 use sql_expr::{EvalCtx, ExprType, Val};
 use sql_parser::ast::{Expr, Statement};
+use sql_plan::bind::BindCtx;
+use sql_plan::bind::params::{TypedParam, type_of};
+use sql_plan::optimize;
+use sql_plan::plan::{Plan, PlanBody, TimeLimit};
+use sql_plan::sink::{Done, ResultSink};
 
 /// How often a statement is planned again because a table changed between planning and running.
 pub(crate) const REPLANS: usize = 16;
@@ -224,7 +224,7 @@ impl Session {
             replica: &*self.instance,
             binlog: None,
         };
-        exec::eval_scalar(&ctx, &mut x, expr).await
+        sql_exec::eval_scalar(&ctx, &mut x, expr).await
     }
 
     /// Runs a plan as a statement of the present transaction, or as one of its own.
@@ -293,7 +293,7 @@ impl Session {
                     now,
                 ),
             };
-            let r = exec::run(plan, &mut x, sink).await;
+            let r = sql_exec::run(plan, &mut x, sink).await;
             let (w, n) = x.cx.take_warnings();
             (r, w, n, x.cx.last_insert_id_set())
         };

@@ -6,10 +6,10 @@
 use types::SqlError;
 use types::error::codes;
 
-use crate::access::Granted;
 use crate::context::Session;
 use crate::describe::server::PLUGINS;
-use crate::sink::Done;
+use sql_access::Granted;
+use sql_plan::sink::Done;
 
 /// Plugins that MySQL has in a library, by its name without its ending.
 const IN_LIBRARIES: &[(&str, &str)] = &[

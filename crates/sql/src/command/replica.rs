@@ -7,12 +7,12 @@ use std::sync::Arc;
 use types::error::codes;
 use types::{SqlError, Warning};
 
-use crate::access::Granted;
 use crate::context::Session;
 use crate::context::replica::{Answer, Replica};
-use crate::exec::unless_killed;
-use crate::sink::Done;
+use sql_access::Granted;
+use sql_exec::unless_killed;
 use sql_parser::ast::{ChangeReplication, ReplicaControl};
+use sql_plan::sink::Done;
 
 impl Session {
     /// CHANGE REPLICATION SOURCE TO and CHANGE REPLICATION FILTER.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use types::{Level, SqlError, Warning};
 
-use crate::access::Granted;
 use crate::context::Session;
-use crate::sink::Done;
+use sql_access::Granted;
+use sql_plan::sink::Done;
 
 /// ER_DA_SSL_LIBRARY_ERROR.
 const TLS_SETUP_FAILED: u16 = 3888;

@@ -5,14 +5,14 @@ use types::gtid::GtidSet;
 use types::{SqlError, Value, Warning};
 
 use super::{scalar, server_mode};
-use crate::access::Granted;
-use crate::binary_log::LogChange;
 use crate::context::Session;
-use crate::exec::unless_killed;
-use crate::sink::{Done, StateChange};
+use sql_access::Granted;
+use sql_exec::binary_log::LogChange;
+use sql_exec::unless_killed;
 use sql_expr::vars::{self, VarInput, VarValue};
 use sql_expr::{ExprType, UserVar, Val};
 use sql_parser::ast::{Expr, SetItem, VarScope};
+use sql_plan::sink::{Done, StateChange};
 
 /// Variables whose changes a client is told (`session_track_system_variables` of a fresh server).
 const TRACKED: &[&str] = &[

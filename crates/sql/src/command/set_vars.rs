@@ -2,8 +2,8 @@
 
 use types::{Level, SqlError, Warning};
 
-use crate::access::statement::SESSION_VARIABLES;
 use crate::context::Session;
+use sql_access::statement::SESSION_VARIABLES;
 use sql_expr::vars::{self, VarInput};
 use sql_parser::ast::{HintValue, SetVar, Statement};
 

@@ -3,10 +3,10 @@
 use types::{Isolation, SqlError};
 
 use crate::context::Session;
-use crate::sink::Done;
 use sql_expr::memory;
 use sql_expr::vars::VarInput;
 use sql_parser::ast::{BeginTransaction, Completion, Statement, VarScope};
+use sql_plan::sink::Done;
 
 /// What a savepoint takes; names are short.
 const SAVEPOINT: usize = 128;

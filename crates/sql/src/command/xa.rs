@@ -8,13 +8,13 @@ use engine::{BRANCHES_MAX, BRANCHES_OF_ONE, BranchOwner, ClaimRefused, Xid};
 use types::error::codes;
 use types::{DataType, Level, SqlError, Value, Warning};
 
-use crate::access::Granted;
-use crate::access::statement::{CONNECTIONS, XA_RECOVER};
 use crate::context::Session;
 use crate::context::xa::{XaBranch, XaState};
 use crate::describe::rowset::RowSet;
-use crate::sink::{Done, ResultSink};
+use sql_access::Granted;
+use sql_access::statement::{CONNECTIONS, XA_RECOVER};
 use sql_parser::ast::{self, Xa};
+use sql_plan::sink::{Done, ResultSink};
 
 /// Characters of the name in XA RECOVER, as MySQL has them: both parts in hexadecimal, behind `0x`.
 const DATA_CHARS: u32 = 258;

@@ -1,5 +1,5 @@
 //! The change log of a server: where it is joined to the rest, and what it is told of a session's statements. What it is, and what it is told of rows, is
-//! [`exec::change_log`](crate::exec::change_log).
+//! [`exec::change_log`](sql_exec::change_log).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use super::Session;
 use super::instance::Instance;
 use types::SqlError;
 
-pub use crate::exec::change_log::{
+pub use sql_exec::change_log::{
     BinlogContext, ChangeLog, Compression, Row, RowImage, Surroundings,
 };
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use engine::Interrupt;
 
-use crate::access::AccountId;
+use sql_access::AccountId;
 use sql_expr::memory::Account;
 use sql_expr::{RandState, RandomSource, SessionFacts, WallClock, Watcher};
 

@@ -6,8 +6,8 @@
 use types::SqlError;
 use types::error::codes;
 
-use crate::access::account::Limits;
-use crate::access::login::{Login, Usage};
+use sql_access::account::Limits;
+use sql_access::login::{Login, Usage};
 
 /// The state of a session's gate.
 #[derive(Debug, Default)]

@@ -10,7 +10,7 @@ use base::lock::Mutex;
 use base::{Event, Lsn};
 use types::gtid::{Gtid, GtidSet};
 
-use crate::binary_log::BinaryLog;
+use sql_exec::binary_log::BinaryLog;
 
 /// The names that sessions own: they are at work on a transaction that is called so.
 #[derive(Debug, Default)]

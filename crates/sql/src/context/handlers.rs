@@ -7,9 +7,9 @@ use std::sync::{Arc, Weak};
 
 use engine::Table;
 
-use crate::bind::handler::HandlerTable;
-use crate::exec::handler::Position;
+use sql_exec::handler::Position;
 use sql_expr::memory::{Account, Charge};
+use sql_plan::bind::handler::HandlerTable;
 
 /// What an open handler takes beside its place.
 const HANDLER: usize = 512;

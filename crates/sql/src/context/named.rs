@@ -18,10 +18,10 @@ use types::{Level, SqlError, Warning};
 use super::Session;
 use super::change_log::BinlogContext;
 use super::gtid::{Admitted, Gtids, Left, NamedPart, NextGtid, Tracker};
-use crate::binary_log::{BinaryLog, LogChange};
-use crate::exec::unless_killed;
-use crate::sink::{Done, StateChange};
+use sql_exec::binary_log::{BinaryLog, LogChange};
+use sql_exec::unless_killed;
 use sql_expr::vars::{VarInput, VarValue};
+use sql_plan::sink::{Done, StateChange};
 
 /// `original_commit_timestamp` where nobody has said.
 const NO_TIME: u64 = 1 << 55;

@@ -7,9 +7,9 @@ use types::error::codes;
 use types::{CollationId, SqlError};
 
 use super::Session;
-use crate::sink::StateChange;
 use sql_expr::vars::VarValue;
 use sql_parser::ast::ObjectName;
+use sql_plan::sink::StateChange;
 
 /// The virtual schemas, as they are shown.
 pub const SCHEMAS: &[&str] = &["information_schema", "performance_schema"];

@@ -12,7 +12,7 @@ use types::error::codes;
 use super::Session;
 use super::instance::Instance;
 use super::security::all_roles;
-use crate::access::{SecurityContext, statement};
+use sql_access::{SecurityContext, statement};
 
 /// The variable.
 const OFFLINE_MODE: &str = "offline_mode";

@@ -9,11 +9,11 @@ use types::{Level, SqlError, Warning};
 use super::Session;
 use super::com::Com;
 use super::gtid::Left;
-use crate::exec::unless_killed;
-use crate::sink::{Done, ResultSink, StateChange};
+use sql_exec::unless_killed;
 use sql_expr::PENDING;
 use sql_expr::memory::Account;
 use sql_expr::vars::SqlMode;
+use sql_plan::sink::{Done, ResultSink, StateChange};
 
 impl Session {
     /// Goes on where computing for long keeps nobody waiting.

@@ -11,11 +11,11 @@ use types::SqlError;
 use types::error::codes;
 
 use super::com::Com;
-use crate::access::Authorized;
-use crate::plan::Plan;
+use sql_access::Authorized;
 use sql_expr::memory::Charge;
 use sql_parser::Options;
 use sql_parser::ast::Statement;
+use sql_plan::plan::Plan;
 
 /// A plan, and the settings it was made under.
 pub(crate) struct Planned {

@@ -12,8 +12,8 @@ use engine::Interrupt;
 use types::SqlError;
 
 use super::com::COM_COUNT;
-use crate::access::AccountId;
-use crate::plan::Plan;
+use sql_access::AccountId;
+use sql_plan::plan::Plan;
 
 /// Longest statement text that is kept for the process list, in bytes.
 const MAX_INFO: usize = 64 << 10;

@@ -10,7 +10,7 @@ use types::SqlError;
 use super::Session;
 use super::com::Com;
 use super::process::Command;
-use crate::access::statement;
+use sql_access::statement;
 
 /// What a statement does with rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Rows {
     }
 
     /// Of a plan.
-    pub fn of(plan: &crate::plan::Plan) -> Rows {
+    pub fn of(plan: &sql_plan::plan::Plan) -> Rows {
         match plan.writes {
             true if plan.body.changes_temporary_tables_alone() => Rows::TemporaryChanged,
             true => Rows::Changed,
@@ -88,7 +88,7 @@ impl Session {
     }
 
     /// As [`begin_rows`](Self::begin_rows), for a statement that locks for sharing what it reads beside, at every level. InnoDB does that for all but SELECT,
-    /// HANDLER, and [what reads as SELECT does](crate::plan::PlanBody::shares_what_it_reads) below REPEATABLE READ.
+    /// HANDLER, and [what reads as SELECT does](sql_plan::plan::PlanBody::shares_what_it_reads) below REPEATABLE READ.
     ///
     /// # Errors
     /// The same.

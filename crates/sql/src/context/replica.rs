@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use types::{SqlError, Warning};
 
-pub use crate::exec::Applies;
+pub use sql_exec::Applies;
 
 use sql_parser::ast::{ChangeReplication, FilterKind, ReplicaControl, ReplicationFilter};
 

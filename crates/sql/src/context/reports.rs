@@ -12,8 +12,8 @@ use super::instance::Instance;
 use super::persisted::PersistedStore;
 use super::replica::{Applies, FilterFacts, Replica, ReplicaFacts};
 use super::transactions::TransactionRow;
-use crate::exec::HasApplier;
 use crate::persisted::PersistedValue;
+use sql_exec::HasApplier;
 use types::temporal::Zone;
 
 impl Instance {

@@ -1,10 +1,10 @@
 //! Which roles an account has, and which of them are active from its login on. Who may change that is asked elsewhere.
 
 use super::Session;
-use crate::access::AccountId;
-use crate::access::roles::AtLogin;
+use sql_access::AccountId;
+use sql_access::roles::AtLogin;
 
-pub(crate) use crate::access::roles::{all, by_default};
+pub(crate) use sql_access::roles::{all, by_default};
 
 impl Session {
     /// The roles that are active from the login on.

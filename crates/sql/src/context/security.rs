@@ -1,7 +1,7 @@
 //! What the session may do, kept up with the accounts: whatever runs asks [`Session::secure`] first, so that what is granted and revoked is in
 //! force for open sessions from their next statement on.
 //!
-//! Nothing is decided here: the check is [`crate::access::SecurityContext`]'s.
+//! Nothing is decided here: the check is [`sql_access::SecurityContext`]'s.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use types::SqlError;
 
 use super::Session;
 use super::process::Command;
-use crate::access::account::Limits;
-use crate::access::needs::Right;
-use crate::access::{AccountId, AccountState, Priv, SecurityContext};
+use sql_access::account::Limits;
+use sql_access::needs::Right;
+use sql_access::{AccountId, AccountState, Priv, SecurityContext};
 
 impl Session {
     /// What it may do, as of the statement at hand.

@@ -12,15 +12,15 @@ use std::sync::atomic::AtomicBool;
 
 use types::{SqlError, Value, Warning};
 
-use crate::access::login::Login;
-use crate::access::needs::Need;
-use crate::access::{AccountId, SecurityContext};
-use crate::bind::locked::LockedTables;
 use crate::cache::StatementCache;
-use crate::sink::StateChange;
+use sql_access::login::Login;
+use sql_access::needs::Need;
+use sql_access::{AccountId, SecurityContext};
 use sql_expr::memory::{Account, Charge};
 use sql_expr::vars::{SessionVars, SqlMode};
 use sql_expr::{SessionFacts, UserVars};
+use sql_plan::bind::locked::LockedTables;
+use sql_plan::sink::StateChange;
 
 use super::before::Before;
 use super::com::Com;

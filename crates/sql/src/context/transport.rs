@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::access::TlsRequirement;
+use sql_access::TlsRequirement;
 use sql_expr::vars::{StatusSource, StatusValue};
 
 /// The TLS of one connection, and the certificate its client showed.

@@ -4,7 +4,7 @@
 use types::SqlError;
 
 use super::Session;
-use crate::access::statement::CONNECTIONS;
+use sql_access::statement::CONNECTIONS;
 #[cfg(doc)]
 use sql_expr::vars::SessionVars;
 use sql_expr::vars::{VarInput, VarWarning};

@@ -4,8 +4,8 @@ use engine::{ColumnDefault, IndexDef, IndexKind, Table, TableDef};
 
 use super::create_table::{default_text, now_text};
 use super::keys;
-use crate::access::SecurityContext;
-use crate::access::privilege::COLUMN_SET;
+use sql_access::SecurityContext;
+use sql_access::privilege::COLUMN_SET;
 use types::temporal::Zone;
 
 /// What metadata says of a column beyond its definition.

@@ -4,11 +4,11 @@ use types::{CollationId, SqlError, ValueRef};
 
 use super::rowset::RowSet;
 use crate::context::Session;
-use crate::sink::ColumnMeta;
 use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
 use sql_expr::vars::SqlMode;
 use sql_expr::{ExprType, ValuesRow};
 use sql_parser::ast::{ColumnRef, ShowFilter};
+use sql_plan::sink::ColumnMeta;
 
 /// Keeps the rows that the filter lets through.
 ///

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::{CollationId, DataType, Value};
 
-use crate::sink::{ColumnMeta, Done, ResultSink};
+use sql_plan::sink::{ColumnMeta, Done, ResultSink};
 
 /// Columns and rows of a SHOW.
 #[derive(Debug, Default)]

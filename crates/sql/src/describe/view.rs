@@ -4,8 +4,8 @@ use engine::{ColumnDef, IndexDef, IndexKind, ObjectDef, TableDef, TableOptions};
 use types::CollationId;
 
 use super::create_table::Quoting;
-use crate::bind::view_def::ViewDef;
 use sql_parser::ast::{CheckOption, ViewAlgorithm};
+use sql_plan::bind::view_def::ViewDef;
 
 /// The word of an algorithm.
 fn algorithm(a: ViewAlgorithm) -> &'static str {

@@ -12,13 +12,13 @@ mod refused;
 
 use types::{SqlError, Value};
 
-use crate::access::needs::Needs;
-use crate::access::{Granted, statement};
 use crate::command;
 use crate::context::Session;
 use crate::context::gtid::Admitted;
-use crate::sink::{Done, ResultSink};
+use sql_access::needs::Needs;
+use sql_access::{Granted, statement};
 use sql_parser::ast::{ExplainTarget, SetItem, Statement, Xa};
+use sql_plan::sink::{Done, ResultSink};
 
 /// Statements that report on the diagnostics of the one before, and so leave them alone.
 pub(crate) fn is_diagnostic(s: &Statement) -> bool {

@@ -9,9 +9,9 @@ use super::prepared::wrong_arguments;
 use crate::context::Session;
 use crate::context::gtid::Admitted;
 use crate::context::prepared::StatementName;
-use crate::exec::ExecError;
-use crate::sink::{Done, ResultSink};
+use sql_exec::ExecError;
 use sql_parser::ast::{Name, PrepareSource};
+use sql_plan::sink::{Done, ResultSink};
 
 impl Session {
     /// PREPARE name FROM text.

@@ -8,17 +8,17 @@ use types::error::codes;
 use types::{Charset, Pace, SqlError, Value};
 
 use super::com;
-use crate::access::Authorized;
 use crate::command::planned::REPLANS;
 use crate::command::set_vars::sets_vars;
 use crate::context::prepared::{LARGE, Planned, Prepared, SMALL, StatementName};
 use crate::context::{Session, parse_error};
-use crate::exec::ExecError;
-use crate::plan::Plan;
-use crate::sink::{Done, ResultSink};
+use sql_access::Authorized;
+use sql_exec::ExecError;
 use sql_expr::EvalCtx;
 use sql_expr::memory::{self, Charge};
 use sql_parser::ast::{ExplainTarget, Statement};
+use sql_plan::plan::Plan;
+use sql_plan::sink::{Done, ResultSink};
 
 /// Statements that only make sense as plain text (error 1295).
 fn is_preparable(s: &Statement) -> bool {

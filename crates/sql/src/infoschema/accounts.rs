@@ -7,8 +7,8 @@ use std::sync::Arc;
 use types::Value;
 
 use super::spec::{Spec, View, name, text, text_or_null};
-use crate::access::privilege::PrivSet;
-use crate::access::{Account, AccountId, Priv};
+use sql_access::privilege::PrivSet;
+use sql_access::{Account, AccountId, Priv};
 
 const CATALOG: &str = "def";
 

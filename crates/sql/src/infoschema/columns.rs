@@ -4,9 +4,9 @@ use engine::{ColumnDef, ObjectDef, TableDef};
 use types::{DataType, SqlError, Value, Warning};
 
 use super::spec::{Spec, View, name, text, text_or_null, uint};
-use crate::bind::{BindCtx, view_columns as bind};
 use crate::describe::columns::{column_facts, column_privileges, escaped};
 use crate::describe::view::as_table;
+use sql_plan::bind::{BindCtx, view_columns as bind};
 
 /// Digits and fraction digits of a number.
 fn numeric(ty: &DataType) -> (Value, Value) {

@@ -4,7 +4,7 @@
 use types::Value;
 
 use super::spec::{Spec, View, int, text, uint};
-use crate::binary_log::WrittenTransaction;
+use sql_exec::binary_log::WrittenTransaction;
 use types::temporal::Zone;
 
 /// How many percent smaller they are than they were; less than nothing where they are larger.

@@ -6,10 +6,10 @@ use types::Value;
 
 use super::foreign_keys;
 use super::spec::{Spec, View, int, moment, name, text, text_or_null, uint};
-use crate::access::Priv;
-use crate::bind::row_rules::columns_read;
 use crate::describe::columns::{cardinality, escaped};
 use crate::describe::keys;
+use sql_access::Priv;
+use sql_plan::bind::row_rules::columns_read;
 
 fn shown(t: &Table) -> Vec<&IndexDef> {
     keys::shown(&t.def.columns, &t.def.indexes)

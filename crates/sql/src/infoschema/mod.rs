@@ -29,7 +29,7 @@ use types::{CollationId, SqlError, Value};
 
 use crate::context::Instance;
 pub use crate::context::names::{SCHEMAS, canonical_schema};
-use crate::plan::{NameSpace, TableGuard, VirtualColumn, VirtualCtx, VirtualTable};
+use sql_plan::plan::{NameSpace, TableGuard, VirtualColumn, VirtualCtx, VirtualTable};
 
 use spec::{Spec, View};
 pub use tables::TableFacts;

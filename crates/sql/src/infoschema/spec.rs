@@ -4,10 +4,10 @@ use engine::{Catalog, ObjectDef, Schema, Table, TableDef};
 use std::sync::Arc;
 use types::{CollationId, DataType, IntWidth, LobSize, Value};
 
-use crate::access::needs::Right;
-use crate::access::{AccountState, Priv, SecurityContext};
 use crate::context::Instance;
-use crate::plan::{NameSpace, VirtualColumn, VirtualCtx};
+use sql_access::needs::Right;
+use sql_access::{AccountState, Priv, SecurityContext};
+use sql_plan::plan::{NameSpace, VirtualColumn, VirtualCtx};
 use types::temporal::Zone;
 
 /// `utf8mb3_bin`: names of schemas and tables compare exactly.

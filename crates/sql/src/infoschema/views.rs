@@ -4,10 +4,10 @@ use engine::ObjectDef;
 use types::Value;
 
 use super::spec::{Spec, View, moment, name, no_rows, text};
-use crate::access::Priv;
-use crate::access::context::is_virtual;
-use crate::bind::view_def::ViewDef;
 use crate::describe::view::{check_option, security};
+use sql_access::Priv;
+use sql_access::context::is_virtual;
+use sql_plan::bind::view_def::ViewDef;
 use types::temporal::Zone;
 
 fn views(v: &View<'_>) -> Vec<Vec<Value>> {

@@ -12,19 +12,19 @@ use types::gtid::Origin;
 use types::{Charset, CollationId, Isolation, SqlError};
 
 use super::Session;
-use crate::access::{AccountId, Authorized};
-use crate::bind::row_rules::{self, RowRules};
 use crate::context::change_log::BinlogContext;
 use crate::context::parse_error;
 use crate::context::prologue::Rows;
 use crate::context::{Instance, OwnThread, SYSTEM_USER};
-use crate::exec::{Applying, ExecError, RowChange, Target, hold, writes};
-use crate::optimize::is_same_everywhere;
-use crate::plan::{Plan, PlanBody};
-use crate::sink::ResultSink;
+use sql_access::{AccountId, Authorized};
+use sql_exec::{Applying, ExecError, RowChange, Target, hold, writes};
 use sql_expr::vars::{SqlMode, VarInput};
 use sql_expr::{EvalCtx, UserVar};
 use sql_parser::ast::ObjectName;
+use sql_plan::bind::row_rules::{self, RowRules};
+use sql_plan::optimize::is_same_everywhere;
+use sql_plan::plan::{Plan, PlanBody};
+use sql_plan::sink::ResultSink;
 
 /// A table that gets rows of another server, and how they are written.
 pub struct AppliedTable {

@@ -3,8 +3,8 @@
 use types::SqlError;
 
 use super::Session;
-use crate::access::statement::CONNECTIONS;
-use crate::sink::Collector;
+use sql_access::statement::CONNECTIONS;
+use sql_plan::sink::Collector;
 
 /// ER_NEW_ABORTING_CONNECTION.
 const ABORTING: u16 = types::error::codes::ER_NEW_ABORTING_CONNECTION;

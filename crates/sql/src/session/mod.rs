@@ -42,8 +42,8 @@ impl Session {
     ///
     /// # Errors
     /// As [`execute`](Self::execute).
-    pub async fn query(&mut self, sql: &str) -> Result<Vec<crate::sink::Collected>, SqlError> {
-        let mut c = crate::sink::Collector::new();
+    pub async fn query(&mut self, sql: &str) -> Result<Vec<sql_plan::sink::Collected>, SqlError> {
+        let mut c = sql_plan::sink::Collector::new();
         self.execute(sql.as_bytes(), &mut c).await?;
         Ok(c.results)
     }

@@ -14,13 +14,12 @@ use types::{SqlError, Value};
 
 use super::Command;
 use super::{Com, Session};
-use crate::access::Ready;
 use crate::context::change_log::BinlogContext;
 use crate::context::prologue::Rows;
-use crate::exec;
-use crate::plan::{Plan, PlanBody, PointGet, UpdatePlan};
-use crate::sink::{Done, ResultSink};
+use sql_access::Ready;
 use sql_expr::EvalCtx;
+use sql_plan::plan::{Plan, PlanBody, PointGet, UpdatePlan};
+use sql_plan::sink::{Done, ResultSink};
 
 /// What has come of an execution so far.
 #[derive(Debug)]
@@ -173,7 +172,7 @@ impl Session {
         let own = self.begin_rows_now(Rows::Read)?;
         let mut rows = None;
         if self.hold_tables_now(&plan) {
-            rows = exec::point_get_now(read, &plan, &mut self.engine, params, sink);
+            rows = sql_exec::point_get_now(read, &plan, &mut self.engine, params, sink);
         }
         if own {
             // Refused as well: nobody may wait for a snapshot or a table of a statement that did not run.
@@ -196,7 +195,7 @@ impl Session {
         if self.hold_tables_now(&plan) {
             let now = self.now_micros();
             let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
-            exec::writes(&mut cx, update.ignore);
+            sql_exec::writes(&mut cx, update.ignore);
             let found_rows = self.client.found_rows;
             let binlog = BinlogContext::of(
                 self.instance.change_log(),
@@ -204,7 +203,7 @@ impl Session {
                 self.statement_text.as_deref().unwrap_or_default(),
                 now,
             );
-            changed = exec::update_now(update, &mut self.engine, &cx, binlog, found_rows)
+            changed = sql_exec::update_now(update, &mut self.engine, &cx, binlog, found_rows)
                 .map(|done| (done, cx.take_warnings(), cx.last_insert_id_set()));
         }
         let Some((mut done, (warnings, total), last_id)) = changed else {

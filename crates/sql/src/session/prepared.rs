@@ -10,8 +10,8 @@ use crate::context::gtid::Admitted;
 use crate::context::prepared::StatementName;
 use crate::dispatch;
 use crate::dispatch::prepared::wrong_arguments;
-use crate::exec::ExecError;
-use crate::sink::{ColumnMeta, Done, ResultSink};
+use sql_exec::ExecError;
+use sql_plan::sink::{ColumnMeta, Done, ResultSink};
 
 /// What the answer to COM_STMT_PREPARE says.
 #[derive(Debug, Clone)]

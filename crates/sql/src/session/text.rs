@@ -6,9 +6,9 @@ use types::{Pace, SqlError};
 use super::{Com, Command, Outcome, Session};
 use crate::context::parse_error;
 use crate::dispatch::{self, com};
-use crate::exec::ExecError;
-use crate::sink::ResultSink;
+use sql_exec::ExecError;
 use sql_expr::memory::{self, Charge};
+use sql_plan::sink::ResultSink;
 
 impl Session {
     /// Carries out the statements of a text, one result each. The first error ends it and is returned; results before

@@ -10,11 +10,11 @@ use engine::Catalog;
 use types::error::codes;
 use types::{SqlError, Warning};
 
-use crate::access::needs::Right;
-use crate::access::password::{History, Strength};
-use crate::access::privilege::Priv;
-use crate::access::{AccountId, AccountState, SecurityContext};
 use crate::context::{PasswordHasher, PasswordVerifier};
+use sql_access::needs::Right;
+use sql_access::password::{History, Strength};
+use sql_access::privilege::Priv;
+use sql_access::{AccountId, AccountState, SecurityContext};
 use sql_parser::ast;
 
 use super::errors;

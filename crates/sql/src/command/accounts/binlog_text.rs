@@ -2,7 +2,7 @@
 //! account's plugin has stored of it, as MySQL does.
 
 use super::show::{identified, options};
-use crate::access::{AccountId, AccountState};
+use sql_access::{AccountId, AccountState};
 use sql_parser::ast::{AuthSecret, CreateUser, UserSpec};
 
 /// Accounts, and of each whether its former password stays.

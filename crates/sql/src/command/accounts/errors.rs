@@ -3,7 +3,7 @@
 use types::error::codes;
 use types::{Level, SqlError, Warning};
 
-use crate::access::AccountId;
+use sql_access::AccountId;
 
 /// 1396: what a statement could not do, and to whom.
 pub(super) fn failed(operation: &str, names: &[String]) -> SqlError {

@@ -10,9 +10,9 @@ use super::actor::{Actor, Outcome, SYSTEM_USER};
 use super::errors::*;
 use super::requested::{Level, RequestedPrivileges, check_exists, level, wanted};
 use super::roles;
-use crate::access::account::{Account, ColumnGrant, ProxyGrant, RoutineGrant, TableGrant};
-use crate::access::privilege::{DB_SET, Priv};
-use crate::access::{AccountId, AccountState, PrivSet, SecurityContext};
+use sql_access::account::{Account, ColumnGrant, ProxyGrant, RoutineGrant, TableGrant};
+use sql_access::privilege::{DB_SET, Priv};
+use sql_access::{AccountId, AccountState, PrivSet, SecurityContext};
 use sql_parser::ast::{self, Grant, GrantWhat, Revoke, RoleSet};
 
 /// GRANT.

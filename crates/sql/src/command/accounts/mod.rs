@@ -24,15 +24,15 @@ use types::error::codes;
 
 use actor::{Actor, Outcome};
 
-use crate::access::needs::Right;
-use crate::access::password::{History, Strength};
-use crate::access::{AccountId, AccountState, Granted};
 use crate::context::Session;
 use crate::describe::rowset::RowSet;
-use crate::sink::{Done, ResultSink};
 use binlog_text::Secret;
+use sql_access::needs::Right;
+use sql_access::password::{History, Strength};
+use sql_access::{AccountId, AccountState, Granted};
 use sql_expr::vars::VarInput;
 use sql_parser::ast::{Account, SetItem, Statement, UserSpec};
+use sql_plan::sink::{Done, ResultSink};
 
 impl Session {
     fn actor(&self) -> Actor {

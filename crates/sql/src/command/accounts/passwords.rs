@@ -5,10 +5,10 @@ use types::{SqlError, Warning};
 
 use super::actor::{Actor, Outcome};
 use super::errors::{missing, no_plugin};
-use crate::access::account::Account;
-use crate::access::password;
-use crate::access::privilege::Priv;
-use crate::access::{AccountState, PrivSet};
+use sql_access::account::Account;
+use sql_access::password;
+use sql_access::privilege::Priv;
+use sql_access::{AccountState, PrivSet};
 use sql_parser::ast::{self, AuthSecret, AuthSpec, SetItem, UserSpec};
 
 /// Plugins whose passwords this server stores and checks, and the one that asks the system for its users.

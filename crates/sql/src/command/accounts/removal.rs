@@ -4,7 +4,7 @@ use types::SqlError;
 
 use super::actor::{Actor, Outcome};
 use super::errors::{does_not_exist, failed, mandatory};
-use crate::access::{AccountId, AccountState};
+use sql_access::{AccountId, AccountState};
 
 /// Drops accounts, all or none.
 pub(super) fn take_away(

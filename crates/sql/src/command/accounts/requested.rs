@@ -5,14 +5,14 @@ use types::error::codes;
 
 use super::actor::Actor;
 use super::errors::illegal_grant;
-use crate::access::account::{RoutineId, TableId};
-use crate::access::privilege::{
+use crate::infoschema;
+use sql_access::account::{RoutineId, TableId};
+use sql_access::privilege::{
     COLUMN_SET, DB_SET, DYNAMIC, Priv, PrivSet, ROUTINE_SET, TABLE_SET, dynamic,
 };
-use crate::bind::names::same_name;
-use crate::bind::view_def::ViewDef;
-use crate::infoschema;
 use sql_parser::ast::{GrantObject, Name, ObjectKind, Privilege};
+use sql_plan::bind::names::same_name;
+use sql_plan::bind::view_def::ViewDef;
 
 /// On what privileges are.
 #[derive(Debug, Clone, PartialEq, Eq)]

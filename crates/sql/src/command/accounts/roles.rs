@@ -6,11 +6,11 @@ use types::error::codes;
 use super::actor::{Actor, DEFAULT_PLUGIN, Outcome, SYSTEM_USER};
 use super::errors::*;
 use super::removal;
-use crate::access::account::Account;
-use crate::access::needs::Right;
-use crate::access::privilege::Priv;
-use crate::access::{AccountId, AccountState, SecurityContext};
 use crate::context::roles as held;
+use sql_access::account::Account;
+use sql_access::needs::Right;
+use sql_access::privilege::Priv;
+use sql_access::{AccountId, AccountState, SecurityContext};
 use sql_parser::ast::{self, RoleSet};
 
 const CREATE_ROLE: &[Right] = &[

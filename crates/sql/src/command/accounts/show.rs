@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use types::SqlError;
 
 use super::errors::{failed, no_such_grant, role_not_granted};
-use crate::access::account::{
-    Account, Limits, RoutineGrant, RoutineId, TableGrant, TableId, TlsRequirement,
-};
-use crate::access::privilege::{DB_SET, Priv, ROUTINE_SET, TABLE_SET};
-use crate::access::{AccountId, AccountState, PrivSet, SecurityContext};
 use crate::context::Session;
 use crate::describe::create_table::quote;
+use sql_access::account::{
+    Account, Limits, RoutineGrant, RoutineId, TableGrant, TableId, TlsRequirement,
+};
+use sql_access::privilege::{DB_SET, Priv, ROUTINE_SET, TABLE_SET};
+use sql_access::{AccountId, AccountState, PrivSet, SecurityContext};
 use sql_parser::ast;
 
 impl Session {

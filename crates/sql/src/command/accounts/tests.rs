@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use base::block_on;
 
-use crate::access::login::{Attempt, Settings};
-use crate::access::{Account, AccountId};
 use crate::session::tests::{Client, server};
 use crate::session::{Instance, Session};
+use sql_access::login::{Attempt, Settings};
+use sql_access::{Account, AccountId};
 
 /// A root session of a server of its own.
 fn root() -> (Arc<Instance>, Client) {

@@ -6,8 +6,8 @@ use types::error::codes;
 use super::actor::{Actor, DEFAULT_PLUGIN, Outcome};
 use super::errors::{does_not_exist, exists_already, failed};
 use super::{passwords, removal, roles};
-use crate::access::account::{Account, Limits, TlsRequirement};
-use crate::access::{AccountState, Priv};
+use sql_access::account::{Account, Limits, TlsRequirement};
+use sql_access::{AccountState, Priv};
 use sql_expr::json::{Json, parse};
 use sql_parser::ast::{self, CreateUser, Require, UserAttribute, UserLimits, UserOption};
 

@@ -12,9 +12,9 @@ use types::{DataType, SqlError};
 
 use crate::context::Session;
 use crate::context::TableName;
-use crate::sink::Done;
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{AlterAction, AlterTable, CreateIndex, DropIndex, KeyDef, Name, TableOption};
+use sql_plan::sink::Done;
 
 use super::altered::{AlteredTable, Origin};
 use super::columns::DefCtx;

@@ -8,9 +8,9 @@ use types::error::codes;
 
 use super::expression::{self, Owner};
 use super::identifier::check_identifier;
-use crate::bind::row_rules;
 use sql_expr::EvalCtx;
 use sql_parser::ast::{self, AlterAction, Check, ColumnAttr, KeyDef};
+use sql_plan::bind::row_rules;
 
 /// A constraint as it was written.
 struct Written<'a> {

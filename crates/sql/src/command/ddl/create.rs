@@ -8,11 +8,11 @@ use types::{CollationId, Level, SqlError, Value, Warning};
 
 use crate::command::planned::REPLANS;
 use crate::context::Session;
-use crate::exec::ExecError;
-use crate::plan::Plan;
-use crate::sink::{ColumnMeta, Done, ResultSink};
+use sql_exec::ExecError;
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{self, CreateTable};
+use sql_plan::plan::Plan;
+use sql_plan::sink::{ColumnMeta, Done, ResultSink};
 
 use super::binlog_text;
 use super::checks;

@@ -5,8 +5,8 @@ use types::error::codes;
 use types::{CollationId, Level, SqlError, Warning};
 
 use crate::context::Session;
-use crate::sink::Done;
 use sql_parser::ast::{AlterDatabase, CreateDatabase, DatabaseOptions};
+use sql_plan::sink::Done;
 
 use super::identifier::check_identifier;
 use super::table;

@@ -6,8 +6,8 @@ use types::error::codes;
 use types::{Level, SqlError, Warning};
 
 use crate::context::Session;
-use crate::sink::Done;
 use sql_parser::ast::{DropTables, ObjectKind, ObjectName};
+use sql_plan::sink::Done;
 
 /// DROP [TEMPORARY] TABLE: all of the tables or, where one is missing, none. A temporary table goes before the one that it hides.
 pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError> {

@@ -9,9 +9,9 @@ use types::{DataType, SqlError, Warning};
 
 use super::expression::{self, Kept, Owner};
 use super::keys;
-use crate::bind::row_rules;
 use sql_expr::{EvalCtx, Shape};
 use sql_parser::ast::{self, Expr, IndexKind, KeyPartKind};
+use sql_plan::bind::row_rules;
 
 /// Bytes of the longest value that is no BLOB.
 const LONGEST_BYTES: u64 = 65_535;

@@ -6,9 +6,9 @@ use types::SqlError;
 use types::error::codes;
 
 use super::expression::{self, Kept, Owner};
-use crate::bind::row_rules;
 use sql_expr::EvalCtx;
 use sql_parser::ast::Expr;
+use sql_plan::bind::row_rules;
 
 /// Refuses what a generated column cannot have besides.
 ///

@@ -4,10 +4,10 @@ use engine::Catalog;
 use types::SqlError;
 use types::error::codes;
 
-use crate::bind::locked::{LockedTable, LockedTables};
 use crate::command::lock_tables::active_locks;
 use crate::context::{Session, TableName};
 use sql_parser::ast::{AlterAction, ObjectName, Statement};
+use sql_plan::bind::locked::{LockedTable, LockedTables};
 use std::sync::Arc;
 
 /// Whether the session's own locks let a change pass.

@@ -38,10 +38,10 @@ use std::sync::Arc;
 use types::error::codes;
 use types::{SqlError, Value};
 
-use crate::access::Granted;
 use crate::context::Session;
-use crate::sink::{Done, ResultSink};
+use sql_access::Granted;
 use sql_parser::ast::Statement;
+use sql_plan::sink::{Done, ResultSink};
 
 /// Carries out a statement that changes definitions.
 ///

@@ -7,12 +7,13 @@ use types::convert::{ConvertMode, Target, assign, zero_value};
 use types::error::codes;
 use types::{DataType, SqlError, Value, ValueRef};
 
-use crate::bind::row_rules::{self, RowRules};
 use crate::command::scalar;
 use crate::context::Session;
-use crate::exec::{Built, now_value, whole};
+use sql_exec::CheckRow as _;
+use sql_exec::{Built, now_value, whole};
 use sql_expr::vars::SqlMode;
 use sql_expr::{EvalCtx, Expr, NoRow, json};
+use sql_plan::bind::row_rules::{self, RowRules};
 
 use super::altered::{AlteredTable, Origin};
 use super::default;

@@ -9,9 +9,9 @@ use types::rowfield::is_valid;
 use types::{DataType, SqlError, Value, ValueRef};
 
 use crate::context::{Session, TableName};
-use crate::sink::Done;
 use sql_expr::json;
 use sql_parser::ast::AlterAction;
+use sql_plan::sink::Done;
 
 /// What an ALTER TABLE asks, where it is about the table's file.
 pub(super) fn verb(actions: &[AlterAction]) -> Option<&str> {

@@ -11,18 +11,18 @@ use types::error::codes;
 use types::{Level, SqlError, Warning};
 
 use super::identifier::check_identifier;
-use crate::access::AccountId;
-use crate::access::context::no_such_definer;
-use crate::access::statement::SET_DEFINER;
-use crate::bind::expanded::could_be_written;
-use crate::bind::names::same_name;
-use crate::bind::view_def::{ViewDef, mergeable};
-use crate::bind::{self, BindCtx};
 use crate::context::{Session, TableName, parse_error};
 use crate::infoschema::Names;
-use crate::sink::{ColumnMeta, Done};
+use sql_access::AccountId;
+use sql_access::context::no_such_definer;
+use sql_access::statement::SET_DEFINER;
 use sql_parser::ast::{self, CreateView, DropTables, Expr, Part, Query, SelectItem, ViewAlgorithm};
 use sql_parser::{Options, parse_one};
+use sql_plan::bind::expanded::could_be_written;
+use sql_plan::bind::names::same_name;
+use sql_plan::bind::view_def::{ViewDef, mergeable};
+use sql_plan::bind::{self, BindCtx};
+use sql_plan::sink::{ColumnMeta, Done};
 
 /// CREATE VIEW and ALTER VIEW.
 pub async fn create(s: &mut Session, stmt: &CreateView) -> Result<Done, SqlError> {

@@ -4,7 +4,7 @@
 
 use types::SqlError;
 
-use crate::separators::Separators;
+use sql_exec::separators::Separators;
 use sql_parser::ast::TextFormat;
 
 /// One field.

@@ -14,19 +14,19 @@ use types::error::codes;
 use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
 
 use self::lines::{Field, Read, Shape};
-use crate::access::needs::{self, Need};
-use crate::access::{Authorized, Granted, Priv};
-use crate::bind::names::same_name;
 use crate::command::show::view_columns;
 use crate::context::prologue::Rows;
 use crate::context::{Session, TableName, parse_error};
-use crate::plan::{Plan, PlanBody};
-use crate::server_file;
-use crate::sink::{Collector, Done, ResultSink};
+use sql_access::needs::{self, Need};
+use sql_access::{Authorized, Granted, Priv};
+use sql_exec::server_file;
 use sql_expr::vars::SqlMode;
 use sql_expr::{Coercibility, ExprType, UserVar, Val};
 use sql_parser::ast::{Expr, InsertSource, IntoVariable, LoadData, LoadDuplicates, Statement};
 use sql_parser::{self};
+use sql_plan::bind::names::same_name;
+use sql_plan::plan::{Plan, PlanBody};
+use sql_plan::sink::{Collector, Done, ResultSink};
 
 /// Rows that are inserted at once.
 const RUN_ROWS: usize = 256;

@@ -12,13 +12,13 @@ use types::error::codes;
 use types::{DataType, Level, SqlError, Value, Warning};
 
 use super::ddl;
-use crate::access::Granted;
 use crate::command::show::view_columns;
 use crate::context::{Session, TableName};
 use crate::describe::rowset::RowSet;
 use crate::infoschema;
-use crate::sink::{Done, ResultSink};
+use sql_access::Granted;
 use sql_parser::ast::{HistogramClause, MaintenanceVerb, TableMaintenance};
+use sql_plan::sink::{Done, ResultSink};
 
 /// Carries out the verb for each table and reports on each.
 pub async fn run(

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use types::error::codes;
 use types::{DataType, SqlError, Value};
 
-use crate::binary_log::{BinaryLog, EventsAsked};
 use crate::command::scalar;
 use crate::context::Session;
 use crate::describe::rowset::{RowSet, text};
-use crate::exec::unless_killed;
+use sql_exec::binary_log::{BinaryLog, EventsAsked};
+use sql_exec::unless_killed;
 use sql_expr::memory::Charge;
 use sql_expr::vars::VarInput;
 use sql_parser::ast::{Expr, Limit, ShowWhat};

@@ -6,16 +6,16 @@ use engine::{ColumnDef, IndexKind, ObjectDef, Table, TableDef};
 use types::datatype::field_flags;
 use types::{DataType, SqlError, Value};
 
-use crate::access::needs::{self, Need};
-use crate::bind::{BindCtx, view_columns as bind};
 use crate::context::{Session, TableName};
 use crate::describe::columns::{cardinality, column_facts, column_privileges, escaped, key_of};
 use crate::describe::keys;
 use crate::describe::rowset::{RowSet, text, text_or_null};
 use crate::describe::view::as_table;
 use crate::infoschema;
-use crate::sink::ColumnMeta;
+use sql_access::needs::{self, Need};
 use sql_parser::ast::ObjectName;
+use sql_plan::bind::{BindCtx, view_columns as bind};
+use sql_plan::sink::ColumnMeta;
 
 /// A column as COM_FIELD_LIST reports it, with its default as text.
 pub type FieldInfo = (ColumnMeta, Option<Vec<u8>>);

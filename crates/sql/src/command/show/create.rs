@@ -4,14 +4,14 @@ use engine::ObjectDef;
 use types::error::codes;
 use types::{CollationId, SqlError, Warning};
 
-use crate::access::needs::{self, Need};
-use crate::access::{Priv, PrivSet};
-use crate::bind::view_def::ViewDef;
 use crate::context::Session;
 use crate::describe::create_table::{Quoting, create_table_text};
 use crate::describe::rowset::RowSet;
 use crate::describe::view::create_view_text;
+use sql_access::needs::{self, Need};
+use sql_access::{Priv, PrivSet};
 use sql_parser::ast::{ObjectKind, ObjectName};
+use sql_plan::bind::view_def::ViewDef;
 
 /// SHOW CREATE TABLE and its kin.
 pub(super) fn object(

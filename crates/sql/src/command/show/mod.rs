@@ -16,11 +16,11 @@ use types::SqlError;
 pub use columns::FieldInfo;
 pub(super) use columns::view_columns;
 
-use crate::access::Granted;
 use crate::context::Session;
 use crate::describe::filter;
-use crate::sink::{Done, ResultSink};
+use sql_access::Granted;
 use sql_parser::ast::{Describe, Show, ShowWhat};
+use sql_plan::sink::{Done, ResultSink};
 
 /// Carries out a SHOW.
 ///

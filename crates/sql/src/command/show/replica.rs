@@ -5,7 +5,7 @@ use types::{DataType, SqlError, Value};
 use crate::context::Session;
 use crate::context::replica::{Failure, Receiving, ReplicaFacts};
 use crate::describe::rowset::{RowSet, text};
-use crate::exec::unless_killed;
+use sql_exec::unless_killed;
 use sql_parser::ast::FilterKind;
 use types::temporal::Zone;
 

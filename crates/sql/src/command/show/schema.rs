@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use types::{DataType, SqlError, Value};
 
-use crate::access::Priv;
-use crate::access::needs::Right;
 use crate::context::Session;
 use crate::describe::rowset::{RowSet, text};
 use crate::infoschema::{self, TableFacts};
+use sql_access::Priv;
+use sql_access::needs::Right;
 use sql_parser::ast::ShowFilter;
 
 /// The pattern that a column's title carries: `Tables_in_app (a%)`.

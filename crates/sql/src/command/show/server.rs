@@ -4,10 +4,10 @@
 use types::error::codes;
 use types::{Charset, CollationId, DataType, SqlError, Value};
 
-use crate::access::privilege::PRIVILEGES;
 use crate::context::Session;
 use crate::describe::rowset::{RowSet, text};
 use crate::describe::server::{ENGINES, PLUGINS};
+use sql_access::privilege::PRIVILEGES;
 use sql_parser::ast::{Account, ObjectKind, ShowWhat};
 
 /// SHOW CREATE USER.

@@ -1,7 +1,7 @@
 //! Components: of MySQL's there is one here, validate_password. It is off until INSTALL COMPONENT, as in MySQL, and what is installed
 //! stays so (`store::components`).
 //!
-//! Never here: what a component does. The rules of passwords are [`crate::access::password`]'s.
+//! Never here: what a component does. The rules of passwords are [`sql_access::password`]'s.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -15,7 +15,7 @@ use base::Event;
 use engine::Engine;
 use types::SqlError;
 
-use crate::access::AccountState;
+use sql_access::AccountState;
 
 /// The accounts of a server.
 pub struct Accounts {

@@ -5,10 +5,10 @@ use base::block_on;
 use types::{SqlError, Value};
 
 use super::{Client, server};
-use crate::access::account::{ColumnGrant, TableGrant};
-use crate::access::{Account, AccountId, AccountState, Priv, PrivSet, needs};
 use crate::session::{Execution, Instance, Pending};
-use crate::sink::Collector;
+use sql_access::account::{ColumnGrant, TableGrant};
+use sql_access::{Account, AccountId, AccountState, Priv, PrivSet, needs};
+use sql_plan::sink::Collector;
 use std::sync::Arc;
 
 const SELECT: PrivSet = PrivSet::of(Priv::Select);

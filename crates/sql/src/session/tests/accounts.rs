@@ -5,8 +5,8 @@ use types::Value;
 
 use super::Client;
 use super::access::{change, stage};
-use crate::access::{AccountId, AccountState, Priv, PrivSet};
-use crate::sink::Collector;
+use sql_access::{AccountId, AccountState, Priv, PrivSet};
+use sql_plan::sink::Collector;
 
 #[test]
 fn a_change_of_user_takes_the_powers_away() {

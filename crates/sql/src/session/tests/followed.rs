@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Client, server};
-use crate::plan::Plan;
+use sql_plan::plan::Plan;
 
 /// A table of which half the rows have 0 and the others a value of their own, and one that is joined to it.
 fn client() -> Client {

@@ -2,7 +2,7 @@
 
 use super::access::{change, stage};
 use super::*;
-use crate::access::{Account, Priv, PrivSet};
+use sql_access::{Account, Priv, PrivSet};
 
 /// Executes a prepared statement: its error, or 0.
 fn execute(c: &mut Client, id: u32, params: &[Value]) -> u16 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::ValueRef;
 
 use super::*;
-use crate::sink::{Chunk, ColumnMeta, Done, Flush, ResultSink};
+use sql_plan::sink::{Chunk, ColumnMeta, Done, Flush, ResultSink};
 
 /// A client that sends a file when it is asked for one.
 struct Sender {

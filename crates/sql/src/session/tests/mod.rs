@@ -12,6 +12,7 @@ mod conflicts;
 mod ddl;
 mod depth;
 mod dumps;
+mod execution;
 mod explain;
 mod explained;
 mod expressions;
@@ -58,8 +59,8 @@ use engine::{Engine, EngineOptions, PagerOptions};
 use types::{SqlError, Value};
 
 use super::{Instance, InstanceOptions, Session};
-use crate::sink::{Collected, Collector};
 use sql_expr::vars::GlobalVars;
+use sql_plan::sink::{Collected, Collector};
 
 /// A server on an empty disk.
 pub(crate) fn server() -> Arc<Instance> {

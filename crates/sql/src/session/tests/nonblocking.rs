@@ -5,7 +5,7 @@ use types::Value;
 
 use super::{Client, server};
 use crate::session::{Execution, Pending};
-use crate::sink::Collector;
+use sql_plan::sink::Collector;
 
 /// The first column of each row: numbers as they are, of anything else the length.
 fn numbers(sink: &Collector) -> Vec<i64> {

@@ -4,7 +4,7 @@ use base::block_on;
 use types::{Decimal, Value};
 
 use super::{Client, server, text_of};
-use crate::sink::Collector;
+use sql_plan::sink::Collector;
 
 fn prepare(c: &mut Client, sql: &str) -> u32 {
     match c.session.prepare(sql.as_bytes()) {

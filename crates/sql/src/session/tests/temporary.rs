@@ -2,8 +2,8 @@
 
 use super::access::change;
 use super::*;
-use crate::access::{Priv, PrivSet};
 use base::Disk;
+use sql_access::{Priv, PrivSet};
 
 fn execute(c: &mut Client, id: u32) -> u16 {
     let mut sink = Collector::new();

@@ -8,7 +8,7 @@ use base::block_on;
 use types::SqlError;
 
 use super::{Client, server, texts};
-use crate::sink::Collector;
+use sql_plan::sink::Collector;
 
 /// Everything that can wait, each with an answer at once.
 const WAITING: &[(&str, &str)] = &[

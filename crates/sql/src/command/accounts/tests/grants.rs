@@ -281,7 +281,7 @@ fn concurrent_changes_are_all_in_force() {
     for i in 0..4 {
         let u = account(&s, &format!("u{i}"), "%").expect("an account");
         assert_eq!(u.databases.len(), 25);
-        assert!(u.privileges.has(crate::access::Priv::Process));
+        assert!(u.privileges.has(sql_access::Priv::Process));
     }
     is_stored(&s);
 }

@@ -65,7 +65,7 @@ fn limits_an_hour_hold_for_all_sessions_of_an_account() {
     assert_eq!(other.error("SELECT * FROM test.t"), 1226);
     let p = u.session.prepare(b"SELECT * FROM test.t WHERE a = 1");
     let p = p.expect("a statement").id;
-    let mut sink = crate::sink::Collector::new();
+    let mut sink = sql_plan::sink::Collector::new();
     let r = block_on(u.session.execute_prepared(p, &[], &mut sink));
     assert_eq!(r.map_err(|e| e.code), Err(1226));
     let now = u.session.start_prepared(p, &[], &mut sink);

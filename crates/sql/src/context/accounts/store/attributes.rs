@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::access::account::Account;
-use crate::access::privilege::{DB_SET, Priv, PrivSet};
+use sql_access::account::Account;
+use sql_access::privilege::{DB_SET, Priv, PrivSet};
 use sql_expr::json::{Json, parse};
 
 /// What the column says of an account; `None` for NULL.

@@ -6,8 +6,8 @@ use types::{SqlError, Value};
 
 use super::rows::each_row;
 use super::schema::SCHEMA;
-use crate::access::account::AccountId;
-use crate::exec::table_writer::TableWriter;
+use sql_access::account::AccountId;
+use sql_exec::table_writer::TableWriter;
 
 /// Tables whose keys begin with host and user.
 const BY_HOST_AND_USER: [&str; 7] = [

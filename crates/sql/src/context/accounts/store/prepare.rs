@@ -12,8 +12,8 @@ use types::{CollationId, DataType, SqlError, Value, ValueRef};
 use super::rows::all_rows;
 use super::schema::{self, OTHERS, SCHEMA};
 use super::write::{filling, put_account, put_proxy};
-use crate::access::account::{Account, AccountId, ProxyGrant};
-use crate::access::privilege::{DYNAMIC, Priv, PrivSet};
+use sql_access::account::{Account, AccountId, ProxyGrant};
+use sql_access::privilege::{DYNAMIC, Priv, PrivSet};
 
 /// What `user` is called until its first account is in it.
 const UNFINISHED: &str = "user_unfinished";

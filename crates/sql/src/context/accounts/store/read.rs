@@ -9,11 +9,11 @@ use types::SqlError;
 use super::attributes;
 use super::rows::{Reader, all_rows};
 use super::schema::{COLUMN_LABELS, ROUTINE_LABELS, TABLE_LABELS};
-use crate::access::account::{
+use sql_access::account::{
     Account, AccountId, AccountState, ColumnGrant, Limits, OldPassword, PasswordPolicy, ProxyGrant,
     RoutineGrant, RoutineId, TableGrant, TableId, TlsRequirement,
 };
-use crate::access::privilege::{DB_SET, PRIVILEGES, Priv, PrivSet, dynamic};
+use sql_access::privilege::{DB_SET, PRIVILEGES, Priv, PrivSet, dynamic};
 
 /// Accounts under construction.
 type Found = HashMap<AccountId, Account>;

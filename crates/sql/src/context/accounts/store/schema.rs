@@ -8,7 +8,7 @@ use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, TableDef,
 use types::datatype::Labels;
 use types::{CollationId, DataType, IntWidth, LobSize, Value};
 
-use crate::access::privilege::{ON_DB, PRIVILEGES, Priv};
+use sql_access::privilege::{ON_DB, PRIVILEGES, Priv};
 
 /// The schema of the system tables.
 pub const SCHEMA: &str = "mysql";

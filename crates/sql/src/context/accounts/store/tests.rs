@@ -11,11 +11,9 @@ use types::CollationId;
 use super::schema::{self, SCHEMA};
 use super::write::put_account;
 use super::{prepare, read, write};
-use crate::access::account::*;
-use crate::access::privilege::{
-    COLUMN_SET, DB_SET, DYNAMIC, Priv, PrivSet, ROUTINE_SET, TABLE_SET,
-};
 use crate::session::tests::opened::until_the_test_ends;
+use sql_access::account::*;
+use sql_access::privilege::{COLUMN_SET, DB_SET, DYNAMIC, Priv, PrivSet, ROUTINE_SET, TABLE_SET};
 
 const NOW: i64 = 1_700_000_000_000_000;
 

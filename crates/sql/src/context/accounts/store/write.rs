@@ -11,9 +11,9 @@ use types::{DataType, SqlError, Value};
 
 use super::schema::{COLUMN_LABELS, ROUTINE_LABELS, SCHEMA, TABLE_LABELS};
 use super::{attributes, orphans};
-use crate::access::account::{Account, AccountId, AccountState, ProxyGrant, TlsRequirement};
-use crate::access::privilege::{ON_DB, PRIVILEGES, Priv, PrivSet};
-use crate::exec::table_writer::TableWriter;
+use sql_access::account::{Account, AccountId, AccountState, ProxyGrant, TlsRequirement};
+use sql_access::privilege::{ON_DB, PRIVILEGES, Priv, PrivSet};
+use sql_exec::table_writer::TableWriter;
 
 /// A value of a row that is to be written.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,78 @@
+//! Rows of correlated subqueries that are kept from one execution to the next within a statement (`plan::spool`).
+//!
+//! The first few executions scan as if there were none: a subquery that runs once or twice, or stops at its first row, gains nothing. Then
+//! its rows are fetched once more, kept with a hash over what the rows around ask for, and looked up from then on. They are those of
+//! the statement's read view, as every scan of it sees them. Too many rows are not kept.
+
+use std::collections::HashMap;
+
+use engine::ReadMode;
+use types::SqlError;
+
+use super::Env;
+use super::keep::{Kept, keep_stored};
+use super::sub::SubValues;
+use sql_expr::RowSource;
+use sql_plan::plan::Block;
+
+/// Executions before rows are kept.
+const SCANS_BEFORE: u32 = 4;
+
+/// Bytes of rows that are kept at most for one subquery.
+pub(crate) const SPOOL_BYTES_MAX: usize = 64 << 20;
+
+/// What became of a subquery so far.
+enum Spool {
+    /// Executed so many times.
+    Seen(u32),
+    /// Its rows.
+    Kept(Box<Kept>),
+    /// Its rows are in use, were lost to an error, or are too many.
+    None,
+}
+
+/// The subqueries of a statement by the block's address, which stays where it is as long as the plan.
+#[derive(Default)]
+pub(crate) struct Spools {
+    of: HashMap<usize, Spool>,
+}
+
+fn name(block: &Block) -> usize {
+    std::ptr::from_ref(block) as usize
+}
+
+/// The kept rows of a block that is about to run, for this execution; [`give`] takes them back.
+pub(crate) async fn take(
+    block: &Block,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    subs: &SubValues,
+) -> Result<Option<Kept>, SqlError> {
+    let Some(step) = &block.spool else {
+        return Ok(None);
+    };
+    let entry = env.spools.of.entry(name(block)).or_insert(Spool::Seen(0));
+    if let Spool::Seen(n) = entry {
+        *n += 1;
+        if *n <= SCANS_BEFORE {
+            return Ok(None);
+        }
+    }
+    match std::mem::replace(entry, Spool::None) {
+        Spool::Kept(kept) => Ok(Some(*kept)),
+        Spool::None => Ok(None),
+        Spool::Seen(_) => {
+            let mode = ReadMode::Consistent;
+            keep_stored(block, step, mode, env, outer, subs, SPOOL_BYTES_MAX).await
+        }
+    }
+}
+
+/// Puts rows back that [`take`] gave.
+pub(crate) fn give(block: &Block, env: &mut Env<'_>, kept: Option<Kept>) {
+    if let Some(kept) = kept {
+        env.spools
+            .of
+            .insert(name(block), Spool::Kept(Box::new(kept)));
+    }
+}
