@@ -1,5 +1,5 @@
 //! Jumping through an index: of all entries that agree in its leading parts one is given to the grouping, and perhaps the least and the
-//! greatest of the part behind them. See `optimize::jump` for when that says all that is asked.
+//! greatest of the part behind them. See `sql_plan::optimize::physical::jump` for when that says all that is asked.
 //!
 //! Never here: which entries are wanted, and what becomes of them.
 

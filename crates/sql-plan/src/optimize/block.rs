@@ -3,26 +3,26 @@
 use types::SqlError;
 use types::error::codes;
 
-use super::Optimizer;
-use super::computed;
-use super::conditions::Request;
-use super::covering;
-use super::derived;
-use super::extremes;
-use super::fast;
-use super::first_rows;
-use super::hints;
-use super::joins;
-use super::lateral;
-use super::needless;
-use super::spool;
-use super::unnest;
-use super::windows;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
 use crate::bind::tree::{BoundBlock, GroupPlan};
+use crate::optimize::Optimizer;
+use crate::optimize::conditions::Request;
+use crate::optimize::hints;
+use crate::optimize::physical::covering;
+use crate::optimize::physical::fast;
+use crate::optimize::physical::lateral;
+use crate::optimize::physical::spool;
+use crate::optimize::physical::windows;
+use crate::optimize::rewrite::computed;
+use crate::optimize::rewrite::derived;
+use crate::optimize::rewrite::extremes;
+use crate::optimize::rewrite::needless;
+use crate::optimize::rewrite::unnest;
+use crate::optimize::search::first_rows;
+use crate::optimize::search::joins;
 use crate::plan::{Block, LockSpec, QueryPlan, Step, TablePlan};
 use sql_expr::Expr;
 
@@ -31,12 +31,12 @@ const GROUPED: f64 = 0.1;
 
 impl Optimizer<'_> {
     /// Plans a block.
-    pub(super) fn block(&self, b: BoundBlock) -> Result<Block, SqlError> {
+    pub(crate) fn block(&self, b: BoundBlock) -> Result<Block, SqlError> {
         self.block_of(b, false)
     }
 
     /// Plans a block; with `changes`, one whose rows are changed.
-    pub(super) fn block_of(&self, mut b: BoundBlock, changes: bool) -> Result<Block, SqlError> {
+    pub(crate) fn block_of(&self, mut b: BoundBlock, changes: bool) -> Result<Block, SqlError> {
         self.simplify(&mut b, changes);
         let places = Places::new(b.base, b.tables.iter().map(|t| t.slot));
         let reads = read_of(&b, &places, changes);
@@ -66,7 +66,7 @@ impl Optimizer<'_> {
         // Rows leave the joins in the order in which the block yields them.
         let in_turn = group.is_none() && windows.is_none();
         let mut derived = self.queries(derived)?;
-        let derived_rows: Vec<f64> = derived.iter().map(super::rows_of).collect();
+        let derived_rows: Vec<f64> = derived.iter().map(crate::optimize::rows_of).collect();
         let makes: Vec<f64> = derived.iter().map(lateral::cost_of).collect();
         let request = Request {
             engine: self.ctx.engine,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use types::SqlError;
 use types::error::codes;
 
-use super::Optimizer;
 use crate::bind::tree::{BoundDelete, BoundUpdate, UpdateTarget};
+use crate::optimize::Optimizer;
 use crate::plan::{Access, Block, DeletePlan, Relations, UpdatePlan};
 
 impl Optimizer<'_> {
-    pub(super) fn update(&self, u: BoundUpdate) -> Result<UpdatePlan, SqlError> {
+    pub(crate) fn update(&self, u: BoundUpdate) -> Result<UpdatePlan, SqlError> {
         let block = self.block_of(u.block, true)?;
         self.check_safe(&block)?;
         let ordered = block.order.is_empty();
@@ -32,7 +32,7 @@ impl Optimizer<'_> {
         })
     }
 
-    pub(super) fn delete(&self, d: BoundDelete) -> Result<DeletePlan, SqlError> {
+    pub(crate) fn delete(&self, d: BoundDelete) -> Result<DeletePlan, SqlError> {
         let block = self.block_of(d.block, true)?;
         self.check_safe(&block)?;
         let streaming = block.order.is_empty() && can_stream(&block) && stays_put(&d.relations);

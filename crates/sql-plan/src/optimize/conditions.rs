@@ -3,12 +3,12 @@
 use engine::Engine;
 use types::SqlError;
 
-use super::selectivity::Estimator;
 use crate::bind::from::{Cond, Joins};
 use crate::bind::places::Places;
 use crate::bind::reads::{subqueries_of, tables_of};
 use crate::bind::scope::FromTable;
 use crate::bind::tree::{BoundBlock, BoundQuery, BoundSub, SortKey};
+use crate::optimize::statistics::selectivity::Estimator;
 use crate::plan::QueryPlan;
 use sql_expr::agg::AggSpec;
 use sql_expr::vars::Switches;

@@ -1,43 +1,37 @@
 //! From the bound statement to its plan: what keeps the meaning and costs less.
 //!
-//! Joins are ordered, an access path is chosen for every table, and the statements that deserve it recognised for the direct path
-//! from page to packet. Nothing here resolves a name, reads a row, takes a lock or waits.
+//! ```text
+//!  bound statement
+//!        │  [`hints`]       what hints and `optimizer_switch` say goes to the tables and blocks it is about
+//!        ▼
+//!  [`rewrite`]              the same rows by another tree: derived tables merged, subqueries to joins, conditions moved
+//!        │
+//!        ▼     ┌─ [`statistics`]  how many rows, what share a condition leaves, what is in memory
+//!  [`search`] ◀┤
+//!        │     └─ [`physical::access`]  the ways to read a table, and what each costs
+//!        │   the order of joins, by dynamic programming; steps with their conditions
+//!        ▼
+//!  [`physical`]             what the order leaves open: sorting, grouping, windows, jumps, what is kept, what is covered
+//!        │
+//!        ▼
+//!      Plan                 short statements by key have a form of their own ([`physical::fast`])
+//! ```
+//!
+//! A stage imports those before it, and the search asks `physical::access`. [`block`] leads one block through the stages and [`change`] one UPDATE or
+//! DELETE; [`conditions`] is what all of them look at. Nothing here resolves a name, reads a row, takes a lock or waits.
 
-mod access;
-mod alternatives;
 mod block;
-mod by_key;
 mod change;
-mod computed;
 mod conditions;
-mod covering;
-mod derived;
-mod equalities;
-mod exists;
-mod extremes;
-mod fast;
-mod first_rows;
-mod group;
-mod hashing;
-mod hint_names;
 mod hints;
-mod join_order;
-mod joins;
-mod jump;
-mod lateral;
-mod needless;
-mod order;
-mod quantified;
-mod range;
-mod selectivity;
-mod spool;
+mod physical;
+mod rewrite;
+mod search;
 mod statistics;
-mod steps;
-mod unnest;
-mod windows;
 
-pub use computed::is_same_everywhere;
-use selectivity::Estimator;
+pub use rewrite::computed::is_same_everywhere;
+use rewrite::{derived, exists, quantified, unnest};
+use statistics::selectivity::Estimator;
 
 use std::cell::{Cell, RefCell};
 
@@ -77,7 +71,7 @@ pub fn prepare_values(
 }
 
 fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> {
-    hint_names::resolve(&mut bound.body, &bound.facts.hints, ctx.cx);
+    hints::names::resolve(&mut bound.body, &bound.facts.hints, ctx.cx);
     let optimizer = Optimizer {
         ctx,
         next_slot: Cell::new(bound.facts.next_slot),
@@ -94,7 +88,7 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
         }
         BoundBody::Query(q) => {
             let mut q = optimizer.query(*q)?;
-            match fast::point_get(&mut q) {
+            match physical::fast::point_get(&mut q) {
                 Some(point) => PlanBody::PointGet(Box::new(point)),
                 None => PlanBody::Query(Box::new(q)),
             }
