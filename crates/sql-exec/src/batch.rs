@@ -11,7 +11,7 @@ use super::group::{Groups, States};
 use super::spill::Host;
 use super::spill::group::GroupSpill;
 use super::store::RowStore;
-use sql_expr::batch::{self, Aggregates, Batch, GroupStates, Layout, Scratch, VectorBuilder};
+use sql_expr::batch::{self, Aggregates, Batch, Layout, Scratch, VectorBuilder};
 use sql_expr::memory::{Charge, SMALL};
 use sql_expr::{EvalCtx, Expr, Node, RowSource, write_group_key};
 use sql_plan::plan::GroupPlan;
@@ -50,17 +50,6 @@ pub(crate) struct BatchGrouper<'p> {
     cx: &'p EvalCtx<'p>,
 }
 
-/// Whether batches give what rows give: nothing has to be looked at in the order of the rows, and what has no loop is not kept for
-/// each group.
-fn suited(plan: &GroupPlan, filter: &[Expr], aggregates: &Aggregates) -> bool {
-    let mut args = plan.aggregates.iter().flat_map(|a| a.inputs());
-    plan.rollup.is_none()
-        && !aggregates.states().iter().any(GroupStates::is_by_rows)
-        && !filter.iter().any(batch::has_effects)
-        && !plan.keys.iter().any(batch::has_effects)
-        && !args.any(batch::has_effects)
-}
-
 /// The columns of a table that expressions read.
 fn columns_of<'e>(all: impl Iterator<Item = &'e Expr>, slot: u16) -> Vec<u16> {
     let mut columns = Vec::new();
@@ -79,8 +68,8 @@ fn columns_of<'e>(all: impl Iterator<Item = &'e Expr>, slot: u16) -> Vec<u16> {
 }
 
 impl<'p> BatchGrouper<'p> {
-    /// No groups yet, of the rows of the table in `slot` for which `filter` holds; `None` where that is not for batches. `ty` says the
-    /// types of its columns.
+    /// No groups yet, of the rows of the table in `slot` for which `filter` holds. `ty` says the types of its columns; `None`: one that is read is
+    /// not there.
     pub fn new<'t>(
         plan: &'p GroupPlan,
         filter: &'p [Expr],
@@ -88,22 +77,6 @@ impl<'p> BatchGrouper<'p> {
         slot: u16,
         ty: impl Fn(u16) -> Option<&'t DataType>,
     ) -> Option<BatchGrouper<'p>> {
-        let aggregates = Aggregates::new(&plan.aggregates);
-        if !suited(plan, filter, &aggregates) {
-            return None;
-        }
-        // What goes on from here to the client in the form in which it is stored.
-        let mut carried = plan.carried.iter().filter_map(Expr::as_column);
-        let changed = carried.any(|c| {
-            c.slot == slot
-                && matches!(
-                    ty(c.ordinal),
-                    None | Some(DataType::Float { .. } | DataType::Json)
-                )
-        });
-        if changed {
-            return None;
-        }
         let args = plan.aggregates.iter().flat_map(|a| &a.args);
         let all = filter.iter().chain(&plan.keys).chain(args);
         let columns = columns_of(all.chain(&plan.carried), slot);
@@ -118,7 +91,7 @@ impl<'p> BatchGrouper<'p> {
             rows: 0,
             texts: 0,
             keys: batch::Groups::new(RandomState::new().hash_one(0u8)),
-            aggregates,
+            aggregates: Aggregates::new(&plan.aggregates),
             carried: RowStore::new(plan.carried.len(), account),
             numbers: Vec::new(),
             first: Vec::new(),

@@ -18,7 +18,7 @@ use super::spool;
 use super::sub::SubValues;
 use super::window;
 use sql_expr::{EvalCtx, RowSource};
-use sql_plan::plan::{Access, Block, GroupPlan};
+use sql_plan::plan::{Access, Block, Fused, GroupPlan};
 use sql_plan::sink::ResultSink;
 
 /// What a query came to.
@@ -60,8 +60,8 @@ pub(crate) async fn run_block(
         None
     };
     // Where rows that match are locked, and no others, a scan may ask for a row twice, and locks those that it is told to take.
-    let once = scannable(block) && !env.session.locks_what_matches();
-    let scanned = once && possible && kept.is_none() && !env.is_counted();
+    let scans = possible && kept.is_none() && !env.is_counted();
+    let fused = (block.fused).filter(|_| scans && !env.session.locks_what_matches());
     if let (Some(plan), Some(rollup)) = (&block.group, rollup) {
         if possible {
             let plan = (plan, rollup);
@@ -77,11 +77,11 @@ pub(crate) async fn run_block(
             plan,
             outer,
             most: bounds.needed().clamp(1, GROUPS as u64) as usize,
-            scanned,
+            fused,
             possible,
         };
         run.run(env, &mut subs, &mut kept, &mut out, sink).await?;
-    } else if scanned && block.row_subqueries.is_empty() && !block.special {
+    } else if fused.is_some() {
         let rest = OnlySubs { subs: &subs, outer };
         if out.streams() {
             stream_scan(block, env, &rest, &mut out, sink).await?;
@@ -107,8 +107,8 @@ struct Grouping<'p> {
     outer: &'p dyn RowSource,
     /// Groups that are finished together where they come one behind the other.
     most: usize,
-    /// Its rows may be taken where they are scanned.
-    scanned: bool,
+    /// Its rows are taken where they are scanned.
+    fused: Option<Fused>,
     /// There may be rows.
     possible: bool,
 }
@@ -124,7 +124,6 @@ impl Grouping<'_> {
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
         let (block, plan, outer, cx) = (self.block, self.plan, self.outer, env.cx);
-        let plain = block.row_subqueries.is_empty() && !block.special;
         let empty = Nulls(outer, block.places.base());
         let mut batches = None;
         // A correlated subquery's values are of one row.
@@ -133,20 +132,21 @@ impl Grouping<'_> {
             false => None,
         };
         let mut grouper = Grouper::new(plan, spill, cx.memory());
-        if self.scanned && plain && !plan.in_order {
+        if let Some(fused) = self.fused {
             let rest = OnlySubs { subs, outer };
             let scans = Scans::new(block, env, &rest)?;
-            let jump = block.steps[0].jump.filter(|_| !scans.inexact);
-            if let Some(jump) = jump {
-                let ranges = scans.ranges;
-                let all = env.jump(block, jump, ranges, &rest, &mut grouper);
-                Box::pin(all).await?;
-            } else {
-                batches = for_batches(&scans, plan, cx);
-                match &mut batches {
-                    Some(b) => Box::pin(batch_scan(scans, env, &rest, b)).await?,
-                    None => group_scan(scans, env, &rest, &mut grouper).await?,
+            // Where the range is not known exactly, each row is looked at.
+            match (fused, block.steps[0].jump) {
+                (Fused::Jump, Some(jump)) if !scans.inexact => {
+                    let ranges = scans.ranges;
+                    let all = env.jump(block, jump, ranges, &rest, &mut grouper);
+                    Box::pin(all).await?;
                 }
+                (Fused::Batches, _) if !scans.inexact => {
+                    let by_batches = batches.insert(batches_of(&scans, plan, cx)?);
+                    Box::pin(batch_scan(scans, env, &rest, by_batches)).await?;
+                }
+                _ => group_scan(scans, env, &rest, &mut grouper).await?,
             }
         } else if self.possible {
             self.join(env, subs, kept, &mut grouper, out, sink).await?;
@@ -257,21 +257,6 @@ async fn constants_hold(
     Ok(true)
 }
 
-/// Whether the block is a scan of one stored table that asks for each row once.
-fn scannable(block: &Block) -> bool {
-    let [step] = &block.steps[..] else {
-        return false;
-    };
-    let table = &block.tables[usize::from(step.table)];
-    table.stored().is_some()
-        && table.lock.is_none()
-        && step.buffer.is_none()
-        && step.late.is_empty()
-        && step.nests.is_empty()
-        && step.at_most.is_none()
-        && !matches!(step.access, Access::Union(_))
-}
-
 /// The scans of a one-table block, one for each range.
 struct Scans<'p> {
     block: &'p Block,
@@ -370,26 +355,19 @@ async fn group_scan(
     Ok(())
 }
 
-/// Fewer rows are taken into their groups one by one.
-const ROWS_FOR_BATCHES: f64 = 200.0;
-
-/// What groups the rows of a scanned table in batches, where that pays and gives the same.
-fn for_batches<'p>(
+/// What groups the rows of a scanned table in batches.
+fn batches_of<'p>(
     scans: &Scans<'p>,
     plan: &'p GroupPlan,
     cx: &'p EvalCtx<'p>,
-) -> Option<BatchGrouper<'p>> {
+) -> Result<BatchGrouper<'p>, SqlError> {
     let block = scans.block;
     let step = &block.steps[0];
-    let counts = plan.only_count_star && step.filter.is_empty();
-    if block.special || counts || scans.inexact || step.rows < ROWS_FOR_BATCHES {
-        return None;
-    }
-    let table = block.tables[usize::from(step.table)].stored()?;
-    let columns = &table.def.columns;
-    BatchGrouper::new(plan, &step.filter, cx, block.slot(step), |c| {
+    let columns = &Scans::table(block)?.def.columns;
+    let grouper = BatchGrouper::new(plan, &step.filter, cx, block.slot(step), |c| {
         columns.get(usize::from(c)).map(|c| &c.ty)
-    })
+    });
+    grouper.ok_or_else(|| SqlError::internal("a column of a batch is not there"))
 }
 
 /// Scans into the grouping, a batch of the columns that it reads at a time.

@@ -14,7 +14,7 @@ use super::keymap::KeyMap;
 use super::store::RowStore;
 use super::sub::fetch;
 use sql_expr::RowSource;
-use sql_plan::plan::SubPlan;
+use sql_plan::plan::{NodeId, SubPlan};
 
 /// Bytes of results that are kept at most for one subquery.
 const BYTES_MAX: usize = 16 << 20;
@@ -31,10 +31,10 @@ struct Memo {
     bytes: usize,
 }
 
-/// The results of a statement's subqueries by their plans' addresses, which stay as long as the plan; `None` where it does not pay.
+/// The results of a statement's subqueries; `None` where it does not pay.
 #[derive(Default)]
 pub(crate) struct Memos {
-    of: HashMap<usize, Option<Memo>>,
+    of: HashMap<NodeId, Option<Memo>>,
 }
 
 /// The rows of a correlated subquery for the rows around it, kept or fetched.
@@ -46,7 +46,6 @@ pub(crate) async fn rows(
     if !p.repeats {
         return Ok(Arc::new(fetch(p, env, outer).await?));
     }
-    let name = std::ptr::from_ref(p) as usize;
     let memory = env.cx.memory();
     let new = || {
         Some(Memo {
@@ -56,7 +55,7 @@ pub(crate) async fn rows(
             bytes: 0,
         })
     };
-    let Some(memo) = env.memos.of.entry(name).or_insert_with(new) else {
+    let Some(memo) = env.memos.of.entry(p.id).or_insert_with(new) else {
         return Ok(Arc::new(fetch(p, env, outer).await?));
     };
     let mut key = Vec::new();
@@ -73,13 +72,13 @@ pub(crate) async fn rows(
         // It warns each time.
         return Ok(rows);
     }
-    let Some(Some(memo)) = env.memos.of.get_mut(&name) else {
+    let Some(Some(memo)) = env.memos.of.get_mut(&p.id) else {
         return Ok(rows);
     };
     memo.bytes += rows.bytes() + key.len() + ENTRY;
     let hits = memo.asked - memo.results.len() as u64;
     if memo.bytes > BYTES_MAX || memo.asked > TRIAL && hits * 4 < memo.asked {
-        env.memos.of.insert(name, None);
+        env.memos.of.insert(p.id, None);
         return Ok(rows);
     }
     if memo.keys.insert(&key)?.1 {

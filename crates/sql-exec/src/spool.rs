@@ -13,7 +13,7 @@ use super::Env;
 use super::keep::{Kept, keep_stored};
 use super::sub::SubValues;
 use sql_expr::RowSource;
-use sql_plan::plan::Block;
+use sql_plan::plan::{Block, NodeId};
 
 /// Executions before rows are kept.
 const SCANS_BEFORE: u32 = 4;
@@ -31,14 +31,10 @@ enum Spool {
     None,
 }
 
-/// The subqueries of a statement by the block's address, which stays where it is as long as the plan.
+/// The subqueries of a statement, by their blocks.
 #[derive(Default)]
 pub(crate) struct Spools {
-    of: HashMap<usize, Spool>,
-}
-
-fn name(block: &Block) -> usize {
-    std::ptr::from_ref(block) as usize
+    of: HashMap<NodeId, Spool>,
 }
 
 /// The kept rows of a block that is about to run, for this execution; [`give`] takes them back.
@@ -51,7 +47,7 @@ pub(crate) async fn take(
     let Some(step) = &block.spool else {
         return Ok(None);
     };
-    let entry = env.spools.of.entry(name(block)).or_insert(Spool::Seen(0));
+    let entry = env.spools.of.entry(block.id).or_insert(Spool::Seen(0));
     if let Spool::Seen(n) = entry {
         *n += 1;
         if *n <= SCANS_BEFORE {
@@ -71,8 +67,6 @@ pub(crate) async fn take(
 /// Puts rows back that [`take`] gave.
 pub(crate) fn give(block: &Block, env: &mut Env<'_>, kept: Option<Kept>) {
     if let Some(kept) = kept {
-        env.spools
-            .of
-            .insert(name(block), Spool::Kept(Box::new(kept)));
+        env.spools.of.insert(block.id, Spool::Kept(Box::new(kept)));
     }
 }

@@ -441,6 +441,7 @@ impl<'p> StatementBinder<'p> {
             reads::outer_columns(&plan, first, &mut outer);
         }
         let sub = Sub {
+            id: NodeId::default(),
             query: plan,
             kind,
             correlated,

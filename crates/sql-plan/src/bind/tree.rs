@@ -339,9 +339,16 @@ pub struct SetArm<B> {
     pub query: Query<B>,
 }
 
+/// Names a node of a plan within its statement: what is kept for it or counted while it runs is found by it. The optimiser numbers the nodes;
+/// what is only bound has no number (0).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct NodeId(pub u32);
+
 /// A subquery of an expression.
 #[derive(Clone)]
 pub struct Sub<B> {
+    /// Its name in the plan.
+    pub id: NodeId,
     /// What makes its rows.
     pub query: Query<B>,
     /// What it is used for.

@@ -13,6 +13,7 @@ use crate::optimize::conditions::Request;
 use crate::optimize::hints;
 use crate::optimize::physical::covering;
 use crate::optimize::physical::fast;
+use crate::optimize::physical::fused;
 use crate::optimize::physical::lateral;
 use crate::optimize::physical::spool;
 use crate::optimize::physical::windows;
@@ -44,7 +45,6 @@ impl Optimizer<'_> {
         let first_rows = first_rows::wanted(&b);
         let BoundBlock {
             number,
-            hints: _,
             base,
             tables,
             locks,
@@ -61,7 +61,7 @@ impl Optimizer<'_> {
             calc_found_rows,
             subqueries,
             yields,
-            rewritten: _,
+            ..
         } = b;
         // Rows leave the joins in the order in which the block yields them.
         let in_turn = group.is_none() && windows.is_none();
@@ -109,6 +109,8 @@ impl Optimizer<'_> {
         let comes = grouped || found.ordered && in_turn;
         let delivered = order.split_off(if comes { 0 } else { order.len() });
         let mut block = Block {
+            fused: None,
+            id: self.node(),
             number,
             places,
             tables: tables.into_iter().zip(locks).map(table_plan).collect(),
@@ -136,8 +138,7 @@ impl Optimizer<'_> {
         };
         self.check_size(&block, changes)?;
         block.rows = rows_out(&block, found.rows);
-        finish_block(&mut block, changes);
-        Ok(block)
+        Ok(finish_block(block, changes))
     }
 
     /// What is left out, moved or noted before the joins are looked at.
@@ -235,7 +236,7 @@ fn rows_out(block: &Block, joined: f64) -> f64 {
 }
 
 /// Fills in what follows from a block's expressions.
-fn finish_block(block: &mut Block, changes: bool) {
+fn finish_block(mut block: Block, changes: bool) -> Block {
     let correlated = |exprs: &mut dyn Iterator<Item = &Expr>| {
         let mut out: Vec<u32> = Vec::new();
         for e in exprs {
@@ -287,8 +288,10 @@ fn finish_block(block: &mut Block, changes: bool) {
         .chain(inputs)
         .any(Expr::has_special);
     block.plain = fast::plain_columns(&block.output);
-    block.spool = spool::kept_form(block);
+    block.spool = spool::kept_form(&block);
+    block.fused = fused::of(&block);
     if !changes {
-        covering::set_covers(block);
+        covering::set_covers(&mut block);
     }
+    block
 }

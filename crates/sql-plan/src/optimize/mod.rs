@@ -39,7 +39,7 @@ use types::SqlError;
 
 use crate::bind::tree::{
     Body, BoundBlock, BoundBody, BoundQuery, BoundStatement, BoundSub, FIRST_SPECIAL_SLOT, Insert,
-    InsertRows, Query, Recursive, SetArm, Sub, UsedTable,
+    InsertRows, NodeId, Query, Recursive, SetArm, Sub, UsedTable,
 };
 use crate::bind::{self, BindCtx};
 use crate::plan::estimates::Estimate;
@@ -75,6 +75,7 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
     let optimizer = Optimizer {
         ctx,
         next_slot: Cell::new(bound.facts.next_slot),
+        last_node: Cell::new(0),
         noted: RefCell::default(),
         runs: !matches!(bound.body, BoundBody::Explain(..)),
     };
@@ -150,6 +151,8 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
 struct Optimizer<'a> {
     ctx: &'a BindCtx<'a>,
     next_slot: Cell<u16>,
+    /// The name of the last node.
+    last_node: Cell<u32>,
     /// What of its choices follows from parameters.
     noted: RefCell<Vec<Estimate>>,
     /// What is planned is to run, and not to be explained.
@@ -163,6 +166,12 @@ impl Optimizer<'_> {
             cx: self.ctx.values,
             noted: &self.noted,
         }
+    }
+
+    /// A name for a node, which no other node of the statement has.
+    fn node(&self) -> NodeId {
+        self.last_node.update(|n| n + 1);
+        NodeId(self.last_node.get())
     }
 
     /// What `optimizer_switch` allows.
@@ -255,6 +264,7 @@ impl Optimizer<'_> {
     fn subqueries(&self, list: Vec<BoundSub>) -> Result<Vec<SubPlan>, SqlError> {
         let plan = |s: BoundSub| {
             Ok(Sub {
+                id: self.node(),
                 repeats: s.correlated && !s.outer.is_empty() && unnest::is_steady(&s.query),
                 query: self.query(s.query)?,
                 kind: s.kind,

@@ -1,11 +1,12 @@
 //! What EXPLAIN ANALYZE counts while a plan runs: for each place in it how often it began, how many rows came, and how long that took.
-//! Places are those of the plan in memory, which outlives its execution.
+//! Places are named by the nodes of the plan.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use base::environment::Clock;
 
+use super::NodeId;
 use super::tree::Block;
 
 /// A place in a block that is counted.
@@ -59,11 +60,7 @@ impl Count {
 /// What has been counted.
 pub struct Tally {
     clock: Arc<dyn Clock>,
-    counts: HashMap<(usize, Place), Count>,
-}
-
-fn address(block: &Block) -> usize {
-    std::ptr::from_ref(block) as usize
+    counts: HashMap<(NodeId, Place), Count>,
 }
 
 impl Tally {
@@ -82,11 +79,11 @@ impl Tally {
 
     /// The count of a place.
     pub fn at(&mut self, block: &Block, place: Place) -> &mut Count {
-        self.counts.entry((address(block), place)).or_default()
+        self.counts.entry((block.id, place)).or_default()
     }
 
     /// What was counted in a place; `None` where it never began.
     pub fn get(&self, block: &Block, place: Place) -> Option<Count> {
-        self.counts.get(&(address(block), place)).copied()
+        self.counts.get(&(block.id, place)).copied()
     }
 }

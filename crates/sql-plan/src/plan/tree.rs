@@ -15,8 +15,8 @@ use crate::bind::places::Places;
 use crate::bind::relations::Relations;
 use crate::bind::source::TableSource;
 use crate::bind::tree::{
-    Body, GroupPlan, Insert, InsertRows, LimitPlan, LockSpec, Query, SortKey, Sub, TimeLimit,
-    UpdateTarget, UsedTable, Yields,
+    Body, GroupPlan, Insert, InsertRows, LimitPlan, LockSpec, NodeId, Query, SortKey, Sub,
+    TimeLimit, UpdateTarget, UsedTable, Yields,
 };
 use crate::sink::ColumnMeta;
 use sql_access::needs::{Guarded, Needs};
@@ -182,6 +182,8 @@ pub struct KeyExpr {
 
 /// One SELECT (or the row-finding part of UPDATE and DELETE).
 pub struct Block {
+    /// Its name in the plan.
+    pub id: NodeId,
     /// Its number in the statement, as EXPLAIN calls it; 0 for one that the statement does not have.
     pub number: u32,
     /// The places of its tables by slot.
@@ -222,6 +224,8 @@ pub struct Block {
     pub group_subqueries: Vec<u32>,
     /// Some expression after the joins has to wait for something (SLEEP, GET_LOCK).
     pub special: bool,
+    /// Its only table is scanned straight into what is behind the joins; `None`: rows come through the steps.
+    pub fused: Option<Fused>,
     /// In what form its values leave it.
     pub yields: Yields,
     /// Columns of the select list that are nothing but columns, with no conversion to do.
@@ -231,6 +235,19 @@ pub struct Block {
     /// The tables, by place, of which each combination of rows is wanted once: the others are of semi-joins. Empty where all
     /// combinations are wanted.
     pub weedout: Vec<u16>,
+}
+
+/// What the scan of a block's only table goes straight into, without copying rows out first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fused {
+    /// The select list, and the sort where there is one.
+    Output,
+    /// The groups, row by row under the latch.
+    Groups,
+    /// The groups, by batches of the columns that are read.
+    Batches,
+    /// The groups, of which each is one entry or two of an index ([`Step::jump`]).
+    Jump,
 }
 
 /// A table of a block.

@@ -5,6 +5,7 @@ pub(super) mod access;
 pub(super) mod by_key;
 pub(super) mod covering;
 pub(super) mod fast;
+pub(super) mod fused;
 pub(super) mod group;
 pub(super) mod hashing;
 pub(super) mod jump;
