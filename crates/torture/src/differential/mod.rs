@@ -171,13 +171,13 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
     };
     let mut server = start(Kind::Tidemill)?;
     let mut ours = Peer::open(server.setup())?;
-    let beside = if options.alone {
+    let peer = if options.alone {
         None
     } else {
         Some(start(Kind::MariaDb)?)
     };
-    let mut theirs = match &beside {
-        Some(beside) => Some(Peer::open(beside.setup())?),
+    let mut theirs = match &peer {
+        Some(peer) => Some(Peer::open(peer.setup())?),
         None => None,
     };
     step::announce(&format!(
@@ -197,8 +197,8 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
             only: options.only,
             clients: options.clients,
         };
-        let beside = beside.map(joins::Beside::new);
-        let result = schema::run(&run, server.setup(), beside.as_ref());
+        let peer = peer.map(joins::PeerServer::new);
+        let result = schema::run(&run, server.setup(), peer.as_ref());
         server.must_run()?;
         result?;
         return server.terminate();
@@ -210,8 +210,8 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
             only: options.only,
             clients: options.clients,
         };
-        let beside = beside.map(joins::Beside::new);
-        let result = joins::run(&run, server.setup(), beside.as_ref());
+        let peer = peer.map(joins::PeerServer::new);
+        let result = joins::run(&run, server.setup(), peer.as_ref());
         server.must_run()?;
         result?;
         return server.terminate();

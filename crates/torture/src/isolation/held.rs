@@ -50,16 +50,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What becomes of the transaction behind the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum Ending {
     Open,
     Undone,
     Prepared,
 }
 
-const FATES: &[(Fate, &str)] = &[
-    (Fate::Open, "open"),
-    (Fate::Undone, "undone"),
-    (Fate::Prepared, "prepared"),
+const ENDINGS: &[(Ending, &str)] = &[
+    (Ending::Open, "open"),
+    (Ending::Undone, "undone"),
+    (Ending::Prepared, "prepared"),
 ];
 
 /// Where, and what is locked there: by case, what became of the transaction, and the level.
@@ -74,7 +74,7 @@ fn read(name: &str) -> Outcome<String> {
     std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// `case | fate | level answer | level answer …`
+/// `case | ending | level answer | level answer …`
 fn parse_answers(text: &str) -> Outcome<Answers> {
     let mut all = Answers::new();
     for line in text
@@ -82,19 +82,19 @@ fn parse_answers(text: &str) -> Outcome<Answers> {
         .filter(|l| !l.is_empty() && !l.starts_with('#'))
     {
         let mut parts = line.split(" | ");
-        let (Some(case), Some(fate)) = (parts.next(), parts.next()) else {
+        let (Some(case), Some(ending)) = (parts.next(), parts.next()) else {
             return Err(format!("not an answer: {line}"));
         };
         for part in parts {
             let (level, answer) = split(part)?;
-            let key = (case.to_owned(), fate.to_owned(), level.to_owned());
+            let key = (case.to_owned(), ending.to_owned(), level.to_owned());
             all.insert(key, answer.to_owned());
         }
     }
     Ok(all)
 }
 
-/// What differs, by where. `case | fate | reason | level answer | level answer …`; every reason is one that `docs/isolation.md` names.
+/// What differs, by where. `case | ending | reason | level answer | level answer …`; every reason is one that `docs/isolation.md` names.
 fn parse_differences(text: &str, docs: &str) -> Outcome<Answers> {
     let mut answers = String::new();
     for line in text
@@ -102,13 +102,13 @@ fn parse_differences(text: &str, docs: &str) -> Outcome<Answers> {
         .filter(|l| !l.is_empty() && !l.starts_with('#'))
     {
         let parts: Vec<&str> = line.splitn(4, " | ").collect();
-        let [case, fate, reason, rest] = parts[..] else {
+        let [case, ending, reason, rest] = parts[..] else {
             return Err(format!("not a difference: {line}"));
         };
         if !docs.contains(&format!("| `{reason}` |")) {
             return Err(format!("no reason in docs/isolation.md: {reason}"));
         }
-        let _ = writeln!(answers, "{case} | {fate} | {rest}");
+        let _ = writeln!(answers, "{case} | {ending} | {rest}");
     }
     let all = parse_answers(&answers)?;
     match all.len() <= DIFFERENCES {
@@ -124,12 +124,12 @@ fn written(matrix: &Matrix, answers: &Answers) -> String {
     let mut out = "# What MariaDB keeps locked (written by `cargo xtask isolation --server mariadb --bless`): rows of t p c n b h, and in the parts\n# behind those of others.\n"
         .to_owned();
     for case in &matrix.cases {
-        for (_, fate) in FATES {
-            let _ = write!(out, "{} | {fate}", case.name);
+        for (_, ending) in ENDINGS {
+            let _ = write!(out, "{} | {ending}", case.name);
             for &level in LEVELS {
                 let key = (
                     case.name.clone(),
-                    (*fate).to_owned(),
+                    (*ending).to_owned(),
                     short(level).to_owned(),
                 );
                 let answer = answers.get(&key).map_or("?", String::as_str);
@@ -223,18 +223,18 @@ impl<'a> Bench<'a> {
         &mut self,
         conn: &mut Conn,
         case: &Case,
-        fate: Fate,
+        ending: Ending,
         expected: Option<&str>,
     ) -> Outcome<(String, String)> {
         let mut both = Default::default();
         for patience in WAITS.iter().skip(usize::from(expected.is_none())) {
             self.patience = *patience;
-            let as_text = self.play(conn, case, fate, false)?;
+            let as_text = self.play(conn, case, ending, false)?;
             // LOAD DATA is one of those that cannot be prepared.
             let as_text_only = case.sql.contains("; ") || case.sql.starts_with("LOAD ");
             let prepared = match as_text_only {
                 true => as_text.clone(),
-                false => self.play(conn, case, fate, true)?,
+                false => self.play(conn, case, ending, true)?,
             };
             both = (as_text, prepared);
             if expected.is_none_or(|e| e == both.0 && e == both.1) {
@@ -249,14 +249,14 @@ impl<'a> Bench<'a> {
         &mut self,
         conn: &mut Conn,
         case: &Case,
-        fate: Fate,
+        ending: Ending,
         prepared: bool,
     ) -> Outcome<String> {
-        match fate {
-            Fate::Prepared => run(conn, "XA START 'held'")?,
+        match ending {
+            Ending::Prepared => run(conn, "XA START 'held'")?,
             _ => run(conn, "BEGIN")?,
         }
-        if fate == Fate::Undone {
+        if ending == Ending::Undone {
             // Before its first use of the engine a savepoint would be the transaction's beginning.
             run(conn, "UPDATE c SET v = v + 1 WHERE id = 2")?;
             run(conn, "SAVEPOINT here")?;
@@ -276,10 +276,10 @@ impl<'a> Bench<'a> {
             },
         };
         let done = done.as_ref().err().map_or("ok".to_owned(), text);
-        match fate {
-            Fate::Open => {}
-            Fate::Undone => run(conn, "ROLLBACK TO here")?,
-            Fate::Prepared => {
+        match ending {
+            Ending::Open => {}
+            Ending::Undone => run(conn, "ROLLBACK TO here")?,
+            Ending::Prepared => {
                 run(conn, "XA END 'held'")?;
                 run(conn, "XA PREPARE 'held'")?;
             }
@@ -296,8 +296,8 @@ impl<'a> Bench<'a> {
         if let Some(sql) = &case.tried {
             let _ = write!(answer, " {}", self.try_insert(sql)?);
         }
-        let end = match fate {
-            Fate::Prepared => "XA ROLLBACK 'held'",
+        let end = match ending {
+            Ending::Prepared => "XA ROLLBACK 'held'",
             _ => "ROLLBACK",
         };
         run(conn, end)?;
@@ -384,7 +384,7 @@ pub fn all(server: &Server, only: &str, share: usize, bless: bool) -> Outcome<()
     for &level in LEVELS {
         let mut conn = Bench::connect(setup, level)?;
         for case in matrix.cases.iter().filter(|c| c.name.contains(only)) {
-            for (fate, named) in FATES {
+            for (ending, named) in ENDINGS {
                 n += 1;
                 if !in_share(n, share) {
                     continue;
@@ -398,7 +398,7 @@ pub fn all(server: &Server, only: &str, share: usize, bless: bool) -> Outcome<()
                 let expected = differences.get(&key).or_else(|| wanted.get(&key));
                 let expected = expected.map(String::as_str);
                 let (as_text, prepared) = bench
-                    .patiently(&mut conn, case, *fate, expected)
+                    .patiently(&mut conn, case, *ending, expected)
                     .map_err(|e| format!("{at} ({}): {e}", case.sql))?;
                 if prepared != as_text {
                     wrong.push(format!("{at}: text {as_text}, prepared {prepared}"));
@@ -448,9 +448,13 @@ mod tests {
     fn answers_are_read_as_they_are_written() {
         let matrix = parse("case c: X\n").unwrap();
         let mut answers = Answers::new();
-        for (_, fate) in FATES {
+        for (_, ending) in ENDINGS {
             for &level in LEVELS {
-                let key = ("c".to_owned(), (*fate).to_owned(), short(level).to_owned());
+                let key = (
+                    "c".to_owned(),
+                    (*ending).to_owned(),
+                    short(level).to_owned(),
+                );
                 answers.insert(key, "ok X.. .".to_owned());
             }
         }

@@ -24,7 +24,7 @@ use harness::server::{Server, Setup};
 use harness::step::Outcome;
 use schema::Schema;
 use shrink::Shrinking;
-use side::{BESIDE, Side};
+use side::{PEER, Side};
 use std::collections::BTreeMap;
 use tree::written;
 
@@ -65,16 +65,16 @@ struct Tally {
 
 /// The other server, which is started again when a statement was too much for it.
 #[derive(Debug)]
-pub struct Beside {
+pub struct PeerServer {
     setup: Setup,
     /// It, and how often it was started again.
     server: Mutex<(Option<Server>, u64)>,
 }
 
-impl Beside {
+impl PeerServer {
     /// Around the server.
-    pub fn new(server: Server) -> Beside {
-        Beside {
+    pub fn new(server: Server) -> PeerServer {
+        PeerServer {
             setup: server.setup().clone(),
             server: Mutex::new((Some(server), 0)),
         }
@@ -100,7 +100,7 @@ impl Beside {
 }
 
 /// Runs the statements against our server, and the other if there is one.
-pub fn run(run: &Run, ours: &Setup, theirs: Option<&Beside>) -> Outcome<()> {
+pub fn run(run: &Run, ours: &Setup, theirs: Option<&PeerServer>) -> Outcome<()> {
     let clients = if run.only.is_some() {
         1
     } else {
@@ -137,9 +137,9 @@ fn client(
     number: u64,
     clients: u64,
     ours: &Setup,
-    beside: Option<&Beside>,
+    peer: Option<&PeerServer>,
 ) -> Outcome<Tally> {
-    let other = || beside.map(|b| Side::open(&b.setup, number)).transpose();
+    let other = || peer.map(|b| Side::open(&b.setup, number)).transpose();
     let mut client = Client {
         run,
         number,
@@ -167,10 +167,10 @@ fn client(
             result = client.statement(at, &schema);
         }
         if let Err(e) = result {
-            let Some(beside) = beside.filter(|_| e.starts_with(BESIDE)) else {
+            let Some(peer) = peer.filter(|_| e.starts_with(PEER)) else {
                 return Err(e);
             };
-            beside.again(&mut starts)?;
+            peer.again(&mut starts)?;
             client.tally.fallen += 1;
             client.theirs = other()?;
             client.fill(&schema)?;

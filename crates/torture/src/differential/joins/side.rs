@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PATIENCE_BESIDE: Duration = Duration::from_secs(8);
 
 /// With this begins what went wrong at MariaDB's end.
-pub const BESIDE: &str = "mariadb";
+pub const PEER: &str = "mariadb";
 
 /// Errors that say that a statement took too much time or memory.
 const LIMITS: &[u16] = &[3024, 1969, 1317, 3170, 4081, 4082, 1028, 1038, 1104, 1205];
@@ -251,7 +251,7 @@ impl Side {
                 message: e.message,
                 rows: Vec::new(),
             }),
-            Err(e) if self.setup.kind == Kind::MariaDb => Err(format!("{BESIDE}: {sql}: {e}")),
+            Err(e) if self.setup.kind == Kind::MariaDb => Err(format!("{PEER}: {sql}: {e}")),
             Err(e) => {
                 self.again()
                     .map_err(|again| format!("{sql}\n{e}; and then: {again}"))?;

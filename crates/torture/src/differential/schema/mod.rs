@@ -19,13 +19,13 @@ mod views;
 mod world;
 
 use super::documented::{self, Line};
-use super::joins::Beside;
+use super::joins::PeerServer;
 use harness::server::{Kind, Setup};
 use harness::step::Outcome;
 use judge::{Difference, Two};
 use script::{Dice, Statement};
 use shrink::{Shrinking, documents};
-use side::{BESIDE, Side};
+use side::{PEER, Side};
 use std::collections::BTreeMap;
 use world::{Effect, World};
 
@@ -74,7 +74,7 @@ struct Tally {
 }
 
 /// Runs the statements against our server, and the other if there is one.
-pub fn run(run: &Run, ours: &Setup, theirs: Option<&Beside>) -> Outcome<()> {
+pub fn run(run: &Run, ours: &Setup, theirs: Option<&PeerServer>) -> Outcome<()> {
     let clients = match run.only {
         Some(_) => 1,
         None => run.clients.max(1),
@@ -108,9 +108,9 @@ fn client(
     number: u64,
     clients: u64,
     ours: &Setup,
-    beside: Option<&Beside>,
+    peer: Option<&PeerServer>,
 ) -> Outcome<Tally> {
-    let other = || beside.map(|b| Side::open(b.setup(), number)).transpose();
+    let other = || peer.map(|b| Side::open(b.setup(), number)).transpose();
     let mut client = Client {
         run,
         two: Two {
@@ -126,11 +126,11 @@ fn client(
         let before = client.tally.statements / PROGRESS;
         let most = run.statements.div_ceil(clients) - client.tally.statements;
         if let Err(e) = client.block(block, most) {
-            let Some(beside) = beside.filter(|_| e.starts_with(BESIDE)) else {
+            let Some(peer) = peer.filter(|_| e.starts_with(PEER)) else {
                 return Err(e);
             };
             println!("    MariaDB fell in block {block}: {e}");
-            beside.again(&mut starts)?;
+            peer.again(&mut starts)?;
             client.tally.fallen += 1;
             client.two.theirs = other()?;
         }

@@ -12,7 +12,7 @@ use wire::client::{ClientError, Login, ResultSet, blocking};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// With this begins what went wrong at MariaDB's end.
-pub const BESIDE: &str = "mariadb";
+pub const PEER: &str = "mariadb";
 
 /// What a statement gave.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Side {
                 message: e.message,
                 ..Answer::default()
             }),
-            Err(e) if self.setup.kind == Kind::MariaDb => Err(format!("{BESIDE}: {sql}: {e}")),
+            Err(e) if self.setup.kind == Kind::MariaDb => Err(format!("{PEER}: {sql}: {e}")),
             Err(e) => Ok(Answer {
                 code: LOST,
                 message: e.to_string(),
