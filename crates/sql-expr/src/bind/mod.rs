@@ -8,6 +8,7 @@ mod aggregate;
 mod call;
 mod compare;
 mod fold;
+mod json_table;
 mod literal;
 mod operators;
 mod special;
@@ -28,6 +29,7 @@ use crate::window::{BoundOver, WindowFn};
 use sql_parser::ast;
 
 pub(super) use fold::fold;
+pub use json_table::json_table;
 pub use window::{UNNAMED, misplaced_alias};
 
 /// Where in a statement an expression stands, for messages.
@@ -53,6 +55,8 @@ pub enum Clause {
     WindowOrder,
     /// The ends of a window's frame.
     WindowFrame,
+    /// The document of JSON_TABLE.
+    TableFunction,
     /// LIMIT and other places without columns.
     Elsewhere,
 }
@@ -70,6 +74,7 @@ impl Clause {
             Clause::WindowPartition => "window partition by",
             Clause::WindowOrder => "window order by",
             Clause::WindowFrame => "window frame bound",
+            Clause::TableFunction => "a table function argument",
         }
     }
 }

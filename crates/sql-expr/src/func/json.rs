@@ -1,7 +1,6 @@
 //! JSON functions that read: extraction, search, validity, description.
 
 use types::SqlError;
-use types::charset::Charset;
 use types::error::codes;
 
 use super::infer::{ascii_or_null, int_or_null, json, json_type, truth, truth_or_null};
@@ -60,33 +59,17 @@ pub(super) const TABLE: &[FuncDef] = &[
 /// Argument `i` as a document; `None` for NULL.
 pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<Json>, SqlError> {
     let v = a.val(i)?;
-    match &v {
-        Val::Null => Ok(None),
-        Val::Bytes(b) if a.ty(i).charset() == Charset::Binary => Err(SqlError::new(
-            codes::ER_INVALID_JSON_CHARSET,
-            format!(
-                "Cannot create a JSON value from a string with CHARACTER SET 'binary'. ({} bytes)",
-                b.len()
-            ),
-        )),
-        Val::Bytes(b) => {
-            a.room(doc::weight(b))?;
-            let text = String::from_utf8_lossy(b);
-            let read = match a.ty(i).shape {
-                Shape::Json => doc::parse_document(&text),
-                _ => doc::parse(&text),
-            };
-            read.map(Some)
-                .map_err(|e| doc::invalid(&e, i + 1, function))
-        }
-        _ => Err(SqlError::new(
-            codes::ER_INVALID_TYPE_FOR_JSON,
-            format!(
-                "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is required.",
-                i + 1
-            ),
-        )),
-    }
+    let ty = a.ty(i);
+    let Some(text) = doc::text_of(&v, ty, i, function)? else {
+        return Ok(None);
+    };
+    a.room(doc::weight(text.as_bytes()))?;
+    let read = match ty.shape {
+        Shape::Json => doc::parse_document(&text),
+        _ => doc::parse(&text),
+    };
+    read.map(Some)
+        .map_err(|e| doc::invalid(&e, i + 1, function))
 }
 
 /// Argument `i` as a value inside a document: JSON stays a document, text becomes a string.
@@ -110,12 +93,7 @@ pub(super) fn path(a: Args<'_>, i: usize, wild: bool) -> Result<Option<Path>, Sq
     let Some(t) = a.text(i)? else {
         return Ok(None);
     };
-    let p = Path::parse(&String::from_utf8_lossy(&t)).map_err(|at| {
-        SqlError::new(
-            codes::ER_INVALID_JSON_PATH,
-            format!("Invalid JSON path expression. The error is around character position {at}."),
-        )
-    })?;
+    let p = doc::read_path(&t)?;
     if !wild && p.is_wild() {
         return Err(SqlError::new(
             codes::ER_INVALID_JSON_PATH_WILDCARD,

@@ -18,6 +18,7 @@ pub(crate) mod hinted;
 mod insert;
 mod insert_view;
 mod known;
+mod json_table;
 mod lateral;
 pub(crate) mod locked;
 mod meanings;

@@ -311,6 +311,17 @@ pub enum Body<B> {
     Recursive(Box<Recursive<B>>),
     /// What a recursive query reads where it names itself: the rows that it has not read yet, by the query's [`Recursive::feed`].
     Feed(u16),
+    /// JSON_TABLE.
+    Json(Box<JsonRows>),
+}
+
+/// The rows of JSON_TABLE.
+#[derive(Clone)]
+pub struct JsonRows {
+    /// The document.
+    pub doc: Expr,
+    /// What makes rows of it.
+    pub table: Arc<sql_expr::json::table::Table>,
 }
 
 /// A query that is carried out again on the rows that it has made.

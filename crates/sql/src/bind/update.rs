@@ -400,7 +400,7 @@ fn reader(q: &BoundQuery, table: &Arc<Table>, by: Option<&Arc<str>>) -> Option<O
             .or_else(|| arms.iter().find_map(|a| reader(&a.query, table, by))),
         Body::Recursive(r) => reader(&r.seed, table, by)
             .or_else(|| r.members.iter().find_map(|q| reader(q, table, by))),
-        Body::Feed(_) => None,
+        Body::Feed(_) | Body::Json(_) => None,
     }
 }
 

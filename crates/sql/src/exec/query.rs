@@ -9,6 +9,7 @@ use types::{SqlError, ValueRef};
 use super::Env;
 use super::block::{Counts, run_block};
 use super::distinct::Distinct;
+use super::json_table;
 use super::keymap::KeyMap;
 use super::output::{Limits, flush_now_and_then, limits};
 use super::row::OnlySubs;
@@ -85,6 +86,7 @@ fn run_alone<'a>(
                 return env.recur(r, &q.types, bounds, outer, sink).await;
             }
             Body::Feed(number) => return env.fed(*number, sink).await,
+            Body::Json(rows) => return json_table::run(rows, env, outer, sink).await,
             _ => {}
         }
         if q.order.is_empty() && bounds == Limits::NONE && streams(&q.body) {
@@ -108,7 +110,7 @@ fn counts_all(body: &Body<Block>) -> bool {
     match body {
         Body::Block(b) => b.calc_found_rows,
         Body::Set(first, _) => counts_all(&first.body),
-        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) => false,
+        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) | Body::Json(_) => false,
     }
 }
 
@@ -173,8 +175,8 @@ async fn collect(
                 rows = combine(rows, other, a, types, env).await?;
             }
         }
-        Body::Recursive(_) | Body::Feed(_) => {
-            return Err(SqlError::internal("a recursive query among others"));
+        Body::Recursive(_) | Body::Feed(_) | Body::Json(_) => {
+            return Err(SqlError::internal("a table of its own among others"));
         }
     }
     rows.end().await?;

@@ -475,7 +475,12 @@ codes! {
     ER_MANDATORY_ROLE = 3628, "HY000", "The role %s is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %u iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_CREDENTIALS_CONTRADICT_TO_HISTORY = 3638, "HY000", "Cannot use these credentials for '%s@%s' because they contradict the password history policy";
+    ER_MISSING_JSON_TABLE_VALUE = 3665, "22035", "Missing value for JSON_TABLE column '%s'";
+    ER_WRONG_JSON_TABLE_VALUE = 3666, "2203F", "Can't store an array or an object in the scalar JSON_TABLE column '%s'";
+    ER_TF_MUST_HAVE_ALIAS = 3667, "42000", "Every table function must have an alias";
     ER_TF_FORBIDDEN_JOIN_TYPE = 3668, "HY000", "INNER or LEFT JOIN must be used for LATERAL references made by '%s'";
+    ER_JT_VALUE_OUT_OF_RANGE = 3669, "22003", "Value is out of range for JSON_TABLE's column '%s'";
+    ER_JT_MAX_NESTED_PATH = 3670, "42000", "More than supported %u NESTED PATHs were found in JSON_TABLE '%s'";
     ER_REGEXP_ILLEGAL_ARGUMENT = 3685, "HY000", "Illegal argument to a regular expression.";
     ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR = 3686, "HY000", "Index out of bounds in regular expression search.";
     ER_REGEXP_RULE_SYNTAX = 3688, "HY000", "Syntax error in regular expression on line %u, character %u.";
