@@ -6,6 +6,7 @@ mod coerce;
 pub(crate) mod path;
 pub(crate) mod places;
 pub(crate) mod read;
+pub(crate) mod schema;
 pub mod table;
 pub(crate) mod value;
 

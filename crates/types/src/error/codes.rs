@@ -533,6 +533,7 @@ codes! {
     ER_UNSUPPORTED_USE_OF_GRANT_AS = 3835, "HY000", "GRANT with AS clause is only supported for global privileges.";
     ER_UKNOWN_AUTH_ID_OR_ACCESS_DENIED_FOR_GRANT_AS = 3836, "HY000", "Either some of the authorization IDs in the AS clause are invalid or the current user lacks privileges to execute the statement.";
     ER_DEPENDENT_BY_FUNCTIONAL_INDEX = 3837, "HY000", "Column '%s' has a functional index dependency and cannot be dropped or renamed.";
+    ER_INVALID_JSON_TYPE = 3853, "22032", "Invalid JSON type in argument %u to function %s; an %s is required.";
     ER_CANNOT_GRANT_ROLES_TO_ANONYMOUS_USER = 3876, "HY000", "Cannot grant roles to an anonymous user.";
     ER_SECOND_PASSWORD_CANNOT_BE_EMPTY = 3878, "HY000", "Empty password can not be retained as second password for user '%s'@'%s'.";
     ER_DA_AUTH_ID_WITH_SYSTEM_USER_PRIV_IN_MANDATORY_ROLES = 3880, "HY000", "Cannot set mandatory_roles: AuthId %.64s@%.64s has '%s' privilege.";
@@ -544,6 +545,7 @@ codes! {
     ER_CANNOT_GRANT_SYSTEM_PRIV_TO_MANDATORY_ROLE = 3897, "HY000", "AuthId %.64s@%.64s is set as mandatory_roles. Cannot grant the '%s' privilege.";
     ER_REGEXP_INVALID_FLAG = 3900, "HY000", "Invalid match mode flag in regular expression.";
     ER_FUNCTIONAL_INDEX_DATA_IS_TOO_LONG = 3907, "22001", "Data too long for functional index '%s'.";
+    ER_JSON_SCHEMA_VALIDATION_ERROR_WITH_DETAILED_REPORT = 3934, "HY000", "%s.";
     ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME = 3939, "HY000", "Table has multiple constraints with the name '%s'. Please use constraint specific 'DROP' clause.";
     ER_CONSTRAINT_NOT_FOUND = 3940, "HY000", "Constraint '%s' does not exist.";
     ER_TABLE_VALUE_CONSTRUCTOR_MUST_HAVE_COLUMNS = 3942, "HY000", "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";

@@ -4,12 +4,13 @@
 use engine::{IndexDef, Table};
 use types::convert::ConvertMode;
 use types::error::codes;
-use types::{SqlError, Value};
+use types::{Level, SqlError, Value, Warning};
 
 use super::values::convert;
 use crate::bind::row_rules::{ROW, RowRules, exact_mode};
 use crate::exec::row::{Built, OnlySubs};
 use crate::exec::sub::SubValues;
+use sql_expr::func::why_not_valid;
 use sql_expr::{EvalCtx, Expr, NoRow, RowSource};
 
 /// A row as the expressions of its table's definition read it.
@@ -84,6 +85,9 @@ impl RowRules {
         let own = read(row);
         for (i, (_, condition)) in self.checks.iter().enumerate() {
             if condition.truth(cx, &own)? == Some(false) {
+                if let Some(why) = why_not_valid(condition, cx, &own)? {
+                    cx.warn(Warning::new(Level::Error, why.code, why.message));
+                }
                 return Ok(Some(self.views.len() + i));
             }
         }
