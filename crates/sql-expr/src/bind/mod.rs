@@ -16,7 +16,7 @@ mod subquery;
 mod window;
 
 use types::error::codes;
-use types::{CollationId, SqlError};
+use types::{CollationId, Level, SqlError, Warning};
 
 use super::agg::AggSpec;
 use super::column_name::ColumnName;
@@ -244,6 +244,14 @@ pub fn column_text(c: &ast::ColumnRef) -> String {
     }
     out.push_str(&c.name);
     out
+}
+
+/// Warning 3986: a condition is a document. It holds unless it is the number 0, which may be meant or not.
+pub fn warn_of_document(condition: &Expr, cx: &EvalCtx<'_>) {
+    if condition.ty.shape == Shape::Json {
+        let e = SqlError::fixed(codes::ER_IMPLICIT_COMPARISON_FOR_JSON);
+        cx.warn(Warning::new(Level::Warning, e.code, e.message));
+    }
 }
 
 /// Error 1241: an operand has the wrong number of columns.

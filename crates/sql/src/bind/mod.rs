@@ -17,8 +17,8 @@ pub(crate) mod handler;
 pub(crate) mod hinted;
 mod insert;
 mod insert_view;
-mod known;
 mod json_table;
+mod known;
 mod lateral;
 pub(crate) mod locked;
 mod meanings;
@@ -76,7 +76,7 @@ use params::TypedParam;
 pub(crate) use reads::subqueries_of;
 use scope::{BlockScope, FromTable};
 use sql_expr::agg::AggSpec;
-use sql_expr::bind::{Binder, Clause, SubqueryKind};
+use sql_expr::bind::{Binder, Clause, SubqueryKind, warn_of_document};
 use sql_expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node};
 use sql_parser::ast;
 
@@ -360,6 +360,9 @@ impl<'p> StatementBinder<'p> {
         let e = Binder::new(self.ctx.cx, &mut scope, clause).bind(e);
         names.clause.set(around);
         let e = e?;
+        if matches!(clause, Clause::Where | Clause::On) {
+            warn_of_document(&e, self.ctx.cx);
+        }
         rollup::refuse([&e])?;
         self.note_params(&e);
         Ok(e)
@@ -387,6 +390,9 @@ impl<'p> StatementBinder<'p> {
             .bind(e);
         names.clause.set(around);
         let e = e?;
+        if clause == Clause::Having {
+            warn_of_document(&e, self.ctx.cx);
+        }
         self.note_params(&e);
         for a in &aggregates[known..] {
             self.note_aggregated(a);
