@@ -422,6 +422,7 @@ codes! {
     ER_JSON_USED_AS_KEY = 3152, "42000", "JSON column '%-.192s' supports indexing only via generated columns on a specified JSON path.";
     ER_JSON_VACUOUS_PATH = 3153, "42000", "The path expression '$' is not allowed in this context.";
     ER_JSON_BAD_ONE_OR_ALL_ARG = 3154, "42000", "The oneOrAll argument to %s may take these values: 'one' or 'all'.";
+    ER_NUMERIC_JSON_VALUE_OUT_OF_RANGE = 3155, "22003", "Out of range JSON value for CAST to %s%s from column %s at row %ld";
     ER_INVALID_JSON_VALUE_FOR_CAST = 3156, "22018", "Invalid JSON value for CAST to %s%s from column %s at row %ld";
     ER_JSON_DOCUMENT_TOO_DEEP = 3157, "22032", "The JSON document exceeds the maximum depth.";
     ER_JSON_DOCUMENT_NULL_KEY = 3158, "22032", "JSON documents may not contain NULL member names.";
