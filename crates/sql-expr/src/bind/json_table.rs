@@ -10,8 +10,8 @@ use crate::column_type::{self, TypeCtx};
 use crate::conv;
 use crate::ctx::EvalCtx;
 use crate::eval::eval_constant;
-use crate::json::read_path;
 use crate::json::table::{Column, Instead, Level, Source, Table};
+use crate::json::{in_utf8, read_path};
 use crate::vars::SqlMode;
 use sql_parser::ast::{self, JsonOn, JsonTableColumn, JsonTablePath};
 
@@ -62,7 +62,7 @@ impl Builder<'_> {
             ));
         }
         let mut level = Level {
-            path: read_path(path)?,
+            path: read_path(&String::from_utf8_lossy(path))?,
             columns: Vec::new(),
             nested: Vec::new(),
         };
@@ -111,7 +111,7 @@ impl Builder<'_> {
         }
         warnings.into_iter().for_each(|w| self.cx.warn(w));
         p.shown = Some(shown(&ty).into());
-        let path = read_path(&p.path)?;
+        let path = read_path(&String::from_utf8_lossy(&p.path))?;
         let mut column = Column {
             name: p.name.clone(),
             ty,
@@ -137,7 +137,7 @@ impl Builder<'_> {
                 let e = Binder::new(self.cx, &mut scope, Clause::Elsewhere).bind(e)?;
                 let v = eval_constant(&e, self.cx)?;
                 let text = conv::text_of(&v, &e.ty);
-                Instead::Default(column.default(&String::from_utf8_lossy(&text), self.cx)?)
+                Instead::Default(column.default(&in_utf8(&text, &e.ty), self.cx)?)
             }
         })
     }

@@ -1,6 +1,9 @@
 //! JSON functions that read: extraction, search, validity, description.
 
+use std::borrow::Cow;
+
 use types::SqlError;
+use types::charset::Charset;
 use types::error::codes;
 
 use super::infer::{ascii_or_null, int_or_null, json, json_type, truth, truth_or_null};
@@ -93,7 +96,7 @@ pub(super) fn path(a: Args<'_>, i: usize, wild: bool) -> Result<Option<Path>, Sq
     let Some(t) = a.text(i)? else {
         return Ok(None);
     };
-    let p = doc::read_path(&t)?;
+    let p = doc::read_path(&doc::in_utf8(&t, a.ty(i)))?;
     if !wild && p.is_wild() {
         return Err(SqlError::new(
             codes::ER_INVALID_JSON_PATH_WILDCARD,
@@ -141,7 +144,8 @@ fn json_valid(a: Args<'_>) -> Out<'_> {
         Val::Bytes(b) => {
             a.room(doc::weight(b))?;
             Val::truth(Some(
-                std::str::from_utf8(b).is_ok_and(|t| doc::parse(t).is_ok()),
+                (a.ty(0).charset() != Charset::Binary || std::str::from_utf8(b).is_ok())
+                    && doc::parse(&doc::in_utf8(b, a.ty(0))).is_ok(),
             ))
         }
         _ => Val::Int(0),
@@ -178,6 +182,10 @@ fn json_extract(a: Args<'_>) -> Out<'_> {
 
 fn json_unquote(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
+    let t = match doc::in_utf8(&t, a.ty(0)) {
+        Cow::Owned(converted) => Cow::Owned(converted.into_bytes()),
+        Cow::Borrowed(_) => t,
+    };
     if t.len() < 2 || t.first() != Some(&b'"') || t.last() != Some(&b'"') {
         return Ok(Val::Bytes(t));
     }
@@ -191,7 +199,7 @@ fn json_unquote(a: Args<'_>) -> Out<'_> {
 fn json_quote(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     let mut text = a.limited();
-    doc::value::write_quoted(&String::from_utf8_lossy(&t), &mut text)?;
+    doc::value::write_quoted(&doc::in_utf8(&t, a.ty(0)), &mut text)?;
     Ok(text.value())
 }
 
@@ -338,7 +346,7 @@ fn json_object(a: Args<'_>) -> Out<'_> {
         };
         budget.take(k.len())?;
         let value = member(a, i + 1, &mut budget)?;
-        members.push((String::from_utf8_lossy(&k).into_owned(), value));
+        members.push((doc::in_utf8(&k, a.ty(i)).into_owned(), value));
     }
     out(a, &Json::object(members))
 }

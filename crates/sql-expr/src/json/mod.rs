@@ -61,7 +61,7 @@ pub(crate) fn text_of<'v>(
                 b.len()
             ),
         )),
-        Val::Bytes(b) => Ok(Some(String::from_utf8_lossy(b))),
+        Val::Bytes(b) => Ok(Some(in_utf8(b, ty))),
         _ => Err(SqlError::new(
             codes::ER_INVALID_TYPE_FOR_JSON,
             format!(
@@ -76,8 +76,8 @@ pub(crate) fn text_of<'v>(
 ///
 /// # Errors
 /// 3143 for text that is none.
-pub(crate) fn read_path(text: &[u8]) -> Result<Path, SqlError> {
-    Path::parse(&String::from_utf8_lossy(text)).map_err(|at| {
+pub(crate) fn read_path(text: &str) -> Result<Path, SqlError> {
+    Path::parse(text).map_err(|at| {
         SqlError::new(
             codes::ER_INVALID_JSON_PATH,
             format!("Invalid JSON path expression. The error is around character position {at}."),
@@ -192,7 +192,19 @@ pub(crate) fn outside<'a>(v: Val<'a>, to: &str, of: &str, cx: &EvalCtx<'_>) -> O
 }
 
 fn lossy(v: &Val<'_>, ty: &ExprType) -> String {
-    String::from_utf8_lossy(&conv::text_of(v, ty)).into_owned()
+    in_utf8(&conv::text_of(v, ty), ty).into_owned()
+}
+
+/// A text of a type in the character set of documents.
+pub(crate) fn in_utf8<'t>(text: &'t [u8], ty: &ExprType) -> Cow<'t, str> {
+    match ty.charset() {
+        Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary => String::from_utf8_lossy(text),
+        from => {
+            let mut out = Vec::with_capacity(text.len());
+            types::charset::convert(from, Charset::Utf8mb4, text, &mut out);
+            String::from_utf8_lossy(&out).into_owned().into()
+        }
+    }
 }
 
 /// JSON shows times with six digits of fraction.
