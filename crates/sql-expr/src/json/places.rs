@@ -239,7 +239,7 @@ impl<'t, 'p> Places<'t, 'p> {
                         return Ok(Some(at));
                     };
                     pace.tick(16)?;
-                    self.take(at, step, s, pace)?;
+                    self.take_step(at, step, s, pace)?;
                 }
                 Todo::Elements(at, step, number, wanted) => {
                     let end = self.doc.end(at);
@@ -266,7 +266,13 @@ impl<'t, 'p> Places<'t, 'p> {
     }
 
     /// Takes a step from a value.
-    fn take(&mut self, at: usize, step: usize, s: &Step, pace: &Pace<'_>) -> Result<(), SqlError> {
+    fn take_step(
+        &mut self,
+        at: usize,
+        step: usize,
+        s: &Step,
+        pace: &Pace<'_>,
+    ) -> Result<(), SqlError> {
         let doc = self.doc;
         let is_array = doc.byte(at) == b'[';
         let is_object = doc.byte(at) == b'{';

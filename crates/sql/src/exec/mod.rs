@@ -21,7 +21,6 @@ mod group;
 mod groups_out;
 pub(crate) mod handler;
 mod join;
-mod json_table;
 mod jump;
 mod keep;
 mod keymap;

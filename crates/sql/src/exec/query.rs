@@ -9,7 +9,6 @@ use types::{SqlError, ValueRef};
 use super::Env;
 use super::block::{Counts, run_block};
 use super::distinct::Distinct;
-use super::json_table;
 use super::keymap::KeyMap;
 use super::output::{Limits, flush_now_and_then, limits};
 use super::row::OnlySubs;
@@ -20,8 +19,9 @@ use super::spill::record::read_values;
 use super::store::RowStore;
 use super::sub::SubValues;
 use crate::plan::tally::Place;
-use crate::plan::{Block, Body, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
+use crate::plan::{Block, Body, JsonRows, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
 use crate::sink::ResultSink;
+use sql_expr::json::table::{Document, Rows};
 use sql_expr::memory::Charge;
 use sql_expr::{ExprType, RowSource, Val, write_group_key};
 use sql_parser::ast::SetOp;
@@ -86,7 +86,7 @@ fn run_alone<'a>(
                 return env.recur(r, &q.types, bounds, outer, sink).await;
             }
             Body::Feed(number) => return env.fed(*number, sink).await,
-            Body::Json(rows) => return json_table::run(rows, env, outer, sink).await,
+            Body::Json(rows) => return rows_of_document(rows, env, outer, sink).await,
             _ => {}
         }
         if q.order.is_empty() && bounds == Limits::NONE && streams(&q.body) {
@@ -103,6 +103,41 @@ fn run_alone<'a>(
             false => counts,
         })
     })
+}
+
+/// Sends the rows of JSON_TABLE as they are found in the document, which is not copied.
+async fn rows_of_document(
+    j: &JsonRows,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    sink: &mut dyn ResultSink,
+) -> Result<Counts, SqlError> {
+    let cx = env.cx;
+    let doc = loop {
+        let v = j.doc.eval(cx, outer);
+        if let Some(v) = env.settle(v).await? {
+            break v;
+        }
+    };
+    // The document is held until its last row.
+    let _held = cx.take_held();
+    let mut counts = Counts::default();
+    let Some(doc) = Document::of(&doc, &j.doc.ty, cx)? else {
+        return Ok(counts);
+    };
+    let mut rows = Rows::new(&j.table, &doc);
+    while rows.next(cx)? {
+        sink.row_begin();
+        for (c, v) in rows.row().iter().enumerate() {
+            sink.value(v.as_ref(), c);
+        }
+        sink.row_end();
+        cx.let_go();
+        counts.sent += 1;
+        flush_now_and_then(counts.sent, env, sink).await?;
+    }
+    counts.found = counts.sent;
+    Ok(counts)
 }
 
 /// Whether SQL_CALC_FOUND_ROWS stands in the first query of several: it is about their rows together.
