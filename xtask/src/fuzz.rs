@@ -29,8 +29,9 @@ const TARGETS: &[(&str, u32)] = &[
 /// Targets that still find something within minutes.
 const UNSETTLED: &[&str] = &["open"];
 
-/// A target that needs the whole SQL layer, which takes longer to build than all the others: only when it is asked for.
-const STATEMENT: (&str, u32) = ("statement", 512);
+/// Targets that need the SQL layer or its expressions, which take longer to build than all the others: only when they are asked for. Each has a feature
+/// of its name.
+const ON_REQUEST: &[(&str, u32)] = &[("statement", 512), ("json", 4096)];
 
 /// What LLVM's coverage pass is asked for; it is what `cargo fuzz` asks for, which needs a nightly toolchain for its
 /// sanitizers. libFuzzer finds the counters by itself.
@@ -101,8 +102,9 @@ fn run(seconds: u64, only: &str) -> Outcome<()> {
 /// A share runs as many at once as there are cores; who searches for hours runs one after the other, as each may take a core and much memory.
 fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64 + Sync, seed: Option<u64>) -> Outcome<()> {
     let mut targets: Vec<_> = TARGETS.iter().filter(|t| t.0.contains(only)).collect();
-    if only == STATEMENT.0 {
-        targets = vec![&STATEMENT];
+    let on_request = ON_REQUEST.iter().find(|t| t.0 == only);
+    if let Some(target) = on_request {
+        targets = vec![target];
     }
     let built = workspace::target_dir()?.join("fuzz");
     let host = host()?;
@@ -117,8 +119,8 @@ fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64 + Sync, seed: Option<u6
     for (name, _) in &targets {
         build.args(["--bin", name]);
     }
-    if only == STATEMENT.0 {
-        build.args(["--features", STATEMENT.0]);
+    if let Some((feature, _)) = on_request {
+        build.args(["--features", feature]);
     }
     step::visibly(&mut build)?;
     let programs = built.join(&host).join("release");

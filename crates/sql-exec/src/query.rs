@@ -18,11 +18,12 @@ use super::spill::gather::Gathered;
 use super::spill::record::read_values;
 use super::store::RowStore;
 use super::sub::SubValues;
+use sql_expr::json::table::{Document, Rows};
 use sql_expr::memory::Charge;
 use sql_expr::{ExprType, RowSource, Val, write_group_key};
 use sql_parser::ast::SetOp;
 use sql_plan::plan::tally::Place;
-use sql_plan::plan::{Block, Body, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
+use sql_plan::plan::{Block, Body, JsonRows, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
 use sql_plan::sink::ResultSink;
 
 /// A running query.
@@ -85,6 +86,7 @@ fn run_alone<'a>(
                 return env.recur(r, &q.types, bounds, outer, sink).await;
             }
             Body::Feed(number) => return env.fed(*number, sink).await,
+            Body::Json(rows) => return rows_of_document(rows, env, outer, sink).await,
             _ => {}
         }
         if q.order.is_empty() && bounds == Limits::NONE && streams(&q.body) {
@@ -103,12 +105,47 @@ fn run_alone<'a>(
     })
 }
 
+/// Sends the rows of JSON_TABLE as they are found in the document, which is not copied.
+async fn rows_of_document(
+    j: &JsonRows,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    sink: &mut dyn ResultSink,
+) -> Result<Counts, SqlError> {
+    let cx = env.cx;
+    let doc = loop {
+        let v = j.doc.eval(cx, outer);
+        if let Some(v) = env.settle(v).await? {
+            break v;
+        }
+    };
+    // The document is held until its last row.
+    let _held = cx.take_held();
+    let mut counts = Counts::default();
+    let Some(doc) = Document::of(&doc, &j.doc.ty, cx)? else {
+        return Ok(counts);
+    };
+    let mut rows = Rows::new(&j.table, &doc);
+    while rows.next(cx)? {
+        sink.row_begin();
+        for (c, v) in rows.row().iter().enumerate() {
+            sink.value(v.as_ref(), c);
+        }
+        sink.row_end();
+        cx.let_go();
+        counts.sent += 1;
+        flush_now_and_then(counts.sent, env, sink).await?;
+    }
+    counts.found = counts.sent;
+    Ok(counts)
+}
+
 /// Whether SQL_CALC_FOUND_ROWS stands in the first query of several: it is about their rows together.
 fn counts_all(body: &Body<Block>) -> bool {
     match body {
         Body::Block(b) => b.calc_found_rows,
         Body::Set(first, _) => counts_all(&first.body),
-        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) => false,
+        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) | Body::Json(_) => false,
     }
 }
 
@@ -173,8 +210,8 @@ async fn collect(
                 rows = combine(rows, other, a, types, env).await?;
             }
         }
-        Body::Recursive(_) | Body::Feed(_) => {
-            return Err(SqlError::internal("a recursive query among others"));
+        Body::Recursive(_) | Body::Feed(_) | Body::Json(_) => {
+            return Err(SqlError::internal("a table of its own among others"));
         }
     }
     rows.end().await?;

@@ -266,7 +266,7 @@ pub(super) fn to_json<'a>(
         }
         Val::Bytes(b) => {
             cx.hold(json::weight(b))?;
-            let text = String::from_utf8_lossy(b);
+            let text = json::in_utf8(b, ty);
             json::parse(&text).map_err(|e| json::invalid(&e, 1, "cast_as_json"))?
         }
         v => json::scalar(v, ty),

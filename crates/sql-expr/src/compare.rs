@@ -210,6 +210,12 @@ impl Comparer {
             }
             Comparer::Json(..) if at.shape == bt.shape && same_text(a, b) => Some(Ordering::Equal),
             Comparer::Json(x, y) => {
+                // The keys are copies. What has no room ends the statement when the account is asked next.
+                let bytes = |v: &Val<'_>| match v {
+                    Val::Bytes(b) => b.len(),
+                    _ => 0,
+                };
+                cx.hold(2 * (bytes(a) + bytes(b))).ok()?;
                 let (mut left, mut right) = (Vec::new(), Vec::new());
                 json::write_order_key(a, at, *x, &mut left);
                 json::write_order_key(b, bt, *y, &mut right);

@@ -20,6 +20,7 @@ mod cast_to;
 mod casting;
 mod collate;
 pub mod column_name;
+pub mod column_type;
 mod columns;
 pub mod compare;
 mod conv;

@@ -23,6 +23,22 @@ impl Display for Query {
     }
 }
 
+/// The row path of a JSON_TABLE and its columns.
+struct JsonRows<'a>(&'a JsonTable);
+
+impl Display for JsonRows<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Printer::new(f, None).json_rows(self.0)
+    }
+}
+
+impl JsonTable {
+    /// What stands behind the document: the row path and the columns.
+    pub fn rows_text(&self) -> String {
+        JsonRows(self).to_string()
+    }
+}
+
 impl Expr {
     /// The expression for display, with `_charset` in front of string literals where one is given (stored
     /// defaults and generated columns carry it, as the connection's character set is not stored).

@@ -320,7 +320,7 @@ impl Parser<'_> {
         } else {
             None
         };
-        let (on_empty, on_error) = self.on_empty_on_error()?;
+        let (on_empty, on_error, _) = self.on_empty_on_error(false)?;
         self.need(T::RParen)?;
         Ok(Expr::JsonValue(Box::new(JsonValue {
             doc,
@@ -331,9 +331,13 @@ impl Parser<'_> {
         })))
     }
 
-    /// `[NULL | ERROR | DEFAULT x ON EMPTY] [.. ON ERROR]`.
-    pub fn on_empty_on_error(&mut self) -> R<(Option<JsonOn>, Option<JsonOn>)> {
+    /// `[NULL | ERROR | DEFAULT x ON EMPTY] [.. ON ERROR]`, with `both_ways` also in the other order, which the last value says.
+    pub fn on_empty_on_error(
+        &mut self,
+        both_ways: bool,
+    ) -> R<(Option<JsonOn>, Option<JsonOn>, bool)> {
         let (mut on_empty, mut on_error) = (None, None);
+        let mut reversed = false;
         loop {
             let what = match self.kw() {
                 Kw::NULL => JsonOn::Null,
@@ -342,13 +346,14 @@ impl Parser<'_> {
                     self.bump();
                     JsonOn::Default(self.expr_at(level::UNARY)?)
                 }
-                _ => return Ok((on_empty, on_error)),
+                _ => return Ok((on_empty, on_error, reversed)),
             };
             if !matches!(what, JsonOn::Default(_)) {
                 self.bump();
             }
             self.expect(Kw::ON)?;
-            if on_empty.is_none() && on_error.is_none() && self.eat(Kw::EMPTY) {
+            if on_empty.is_none() && (on_error.is_none() || both_ways) && self.eat(Kw::EMPTY) {
+                reversed = on_error.is_some();
                 on_empty = Some(what);
             } else if on_error.is_none() && self.at(Kw::ERROR) {
                 self.bump();

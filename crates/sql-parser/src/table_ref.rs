@@ -300,7 +300,7 @@ impl Parser<'_> {
         self.need(T::RParen)?;
         let Some(alias) = self.opt_alias()? else {
             return self.other(
-                1248,
+                3667,
                 "42000",
                 "Every table function must have an alias".to_owned(),
             );
@@ -343,7 +343,10 @@ impl Parser<'_> {
         let exists = self.eat(Kw::EXISTS);
         self.expect(Kw::PATH)?;
         let path = self.string()?;
-        let (on_empty, on_error) = self.on_empty_on_error()?;
+        let (on_empty, on_error, reversed) = match exists {
+            true => (None, None, false),
+            false => self.on_empty_on_error(true)?,
+        };
         Ok(JsonTableColumn::Path(Box::new(JsonTablePath {
             name,
             data_type,
@@ -352,6 +355,8 @@ impl Parser<'_> {
             path,
             on_empty,
             on_error,
+            reversed,
+            shown: None,
         })))
     }
 }

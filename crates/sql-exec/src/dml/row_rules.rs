@@ -4,11 +4,12 @@
 use engine::{IndexDef, Table};
 use types::convert::ConvertMode;
 use types::error::codes;
-use types::{SqlError, Value};
+use types::{Level, SqlError, Value, Warning};
 
 use super::values::convert;
 use crate::row::{Built, OnlySubs};
 use crate::sub::SubValues;
+use sql_expr::func::why_not_valid;
 use sql_expr::{EvalCtx, Expr, NoRow, RowSource};
 use sql_plan::bind::row_rules::{ROW, RowRules, exact_mode};
 
@@ -100,6 +101,9 @@ impl CheckRow for RowRules {
         let own = read(row);
         for (i, (_, condition)) in self.checks.iter().enumerate() {
             if condition.truth(cx, &own)? == Some(false) {
+                if let Some(why) = why_not_valid(condition, cx, &own)? {
+                    cx.warn(Warning::new(Level::Error, why.code, why.message));
+                }
                 return Ok(Some(self.views.len() + i));
             }
         }

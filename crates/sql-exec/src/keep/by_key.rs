@@ -41,7 +41,7 @@ impl Kept {
     pub fn add_key(
         &mut self,
         key: &[u8],
-        rows: &RowStore,
+        rows: RowStore,
         step: &Step,
         slot: u16,
         cx: &EvalCtx<'_>,
@@ -55,9 +55,15 @@ impl Kept {
             **known = MadeKeys::new(cx.memory());
         }
         let first = kept.len();
+        if first == 0 && step.filter.is_empty() && step.implied.is_empty() {
+            // There is nothing before them: they need not be copied.
+            *kept = rows;
+            known.add(key, 0, kept.len())?;
+            return Ok((0, kept.len()));
+        }
         for at in 0..rows.len() {
             let row = StoreRow {
-                rows,
+                rows: &rows,
                 at,
                 slot,
                 rest,

@@ -336,7 +336,7 @@ impl Accumulator {
                         "JSON documents may not contain NULL member names.",
                     ));
                 }
-                let key = String::from_utf8_lossy(&conv::text_of(k, kt)).into_owned();
+                let key = json::in_utf8(&conv::text_of(k, kt), kt).into_owned();
                 members
                     .get_or_insert_default()
                     .push((key, json::scalar(v, vt)));

@@ -8,6 +8,7 @@ mod aggregate;
 mod call;
 mod compare;
 mod fold;
+mod json_table;
 mod literal;
 mod operators;
 mod special;
@@ -15,7 +16,7 @@ mod subquery;
 mod window;
 
 use types::error::codes;
-use types::{CollationId, SqlError};
+use types::{CollationId, Level, SqlError, Warning};
 
 use super::agg::AggSpec;
 use super::column_name::ColumnName;
@@ -28,6 +29,7 @@ use crate::window::{BoundOver, WindowFn};
 use sql_parser::ast;
 
 pub(super) use fold::fold;
+pub use json_table::json_table;
 pub use window::{UNNAMED, misplaced_alias};
 
 /// Where in a statement an expression stands, for messages.
@@ -53,6 +55,8 @@ pub enum Clause {
     WindowOrder,
     /// The ends of a window's frame.
     WindowFrame,
+    /// The document of JSON_TABLE.
+    TableFunction,
     /// LIMIT and other places without columns.
     Elsewhere,
 }
@@ -70,6 +74,7 @@ impl Clause {
             Clause::WindowPartition => "window partition by",
             Clause::WindowOrder => "window order by",
             Clause::WindowFrame => "window frame bound",
+            Clause::TableFunction => "a table function argument",
         }
     }
 }
@@ -239,6 +244,14 @@ pub fn column_text(c: &ast::ColumnRef) -> String {
     }
     out.push_str(&c.name);
     out
+}
+
+/// Warning 3986: a condition is a document. It holds unless it is the number 0, which may be meant or not.
+pub fn warn_of_document(condition: &Expr, cx: &EvalCtx<'_>) {
+    if condition.ty.shape == Shape::Json {
+        let e = SqlError::fixed(codes::ER_IMPLICIT_COMPARISON_FOR_JSON);
+        cx.warn(Warning::new(Level::Warning, e.code, e.message));
+    }
 }
 
 /// Error 1241: an operand has the wrong number of columns.

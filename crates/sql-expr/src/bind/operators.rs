@@ -3,7 +3,7 @@
 use types::SqlError;
 use types::error::codes;
 
-use super::{Binder, wrong_columns};
+use super::{Binder, warn_of_document, wrong_columns};
 use crate::arms;
 use crate::arms::adopt;
 use crate::compare::Comparer;
@@ -50,6 +50,7 @@ impl Binder<'_> {
             ast::UnaryOp::Neg => self.negation(x),
             ast::UnaryOp::Not => {
                 let x = self.bind(x)?;
+                warn_of_document(&x, self.cx);
                 let ty = ExprType::truth(x.ty.nullable);
                 Ok(Expr {
                     node: Node::Not(Box::new(x)),
@@ -124,6 +125,7 @@ impl Binder<'_> {
             B::BitXor => return self.bits(BitOp::Xor, a, b),
             B::Xor => {
                 let pair = [self.bind(a)?, self.bind(b)?];
+                pair.iter().for_each(|x| warn_of_document(x, self.cx));
                 let ty = ExprType::truth(any_null(&pair));
                 return Ok(Expr {
                     node: Node::Xor(Box::new(pair)),
@@ -218,6 +220,7 @@ impl Binder<'_> {
         node: fn(Vec<Expr>) -> Node,
     ) -> Result<Expr, SqlError> {
         let parts = self.bind_all(parts)?;
+        parts.iter().for_each(|x| warn_of_document(x, self.cx));
         let ty = ExprType::truth(any_null(&parts));
         Ok(Expr {
             node: node(parts),

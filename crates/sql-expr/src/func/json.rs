@@ -1,5 +1,7 @@
 //! JSON functions that read: extraction, search, validity, description.
 
+use std::borrow::Cow;
+
 use types::SqlError;
 use types::charset::Charset;
 use types::error::codes;
@@ -60,33 +62,17 @@ pub(super) const TABLE: &[FuncDef] = &[
 /// Argument `i` as a document; `None` for NULL.
 pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<Json>, SqlError> {
     let v = a.val(i)?;
-    match &v {
-        Val::Null => Ok(None),
-        Val::Bytes(b) if a.ty(i).charset() == Charset::Binary => Err(SqlError::new(
-            codes::ER_INVALID_JSON_CHARSET,
-            format!(
-                "Cannot create a JSON value from a string with CHARACTER SET 'binary'. ({} bytes)",
-                b.len()
-            ),
-        )),
-        Val::Bytes(b) => {
-            a.room(doc::weight(b))?;
-            let text = String::from_utf8_lossy(b);
-            let read = match a.ty(i).shape {
-                Shape::Json => doc::parse_document(&text),
-                _ => doc::parse(&text),
-            };
-            read.map(Some)
-                .map_err(|e| doc::invalid(&e, i + 1, function))
-        }
-        _ => Err(SqlError::new(
-            codes::ER_INVALID_TYPE_FOR_JSON,
-            format!(
-                "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is required.",
-                i + 1
-            ),
-        )),
-    }
+    let ty = a.ty(i);
+    let Some(text) = doc::text_of(&v, ty, i, function)? else {
+        return Ok(None);
+    };
+    a.room(doc::weight(text.as_bytes()))?;
+    let read = match ty.shape {
+        Shape::Json => doc::parse_document(&text),
+        _ => doc::parse(&text),
+    };
+    read.map(Some)
+        .map_err(|e| doc::invalid(&e, i + 1, function))
 }
 
 /// Argument `i` as a value inside a document: JSON stays a document, text becomes a string.
@@ -110,12 +96,7 @@ pub(super) fn path(a: Args<'_>, i: usize, wild: bool) -> Result<Option<Path>, Sq
     let Some(t) = a.text(i)? else {
         return Ok(None);
     };
-    let p = Path::parse(&String::from_utf8_lossy(&t)).map_err(|at| {
-        SqlError::new(
-            codes::ER_INVALID_JSON_PATH,
-            format!("Invalid JSON path expression. The error is around character position {at}."),
-        )
-    })?;
+    let p = doc::read_path(&doc::in_utf8(&t, a.ty(i)))?;
     if !wild && p.is_wild() {
         return Err(SqlError::new(
             codes::ER_INVALID_JSON_PATH_WILDCARD,
@@ -163,7 +144,8 @@ fn json_valid(a: Args<'_>) -> Out<'_> {
         Val::Bytes(b) => {
             a.room(doc::weight(b))?;
             Val::truth(Some(
-                std::str::from_utf8(b).is_ok_and(|t| doc::parse(t).is_ok()),
+                (a.ty(0).charset() != Charset::Binary || std::str::from_utf8(b).is_ok())
+                    && doc::parse(&doc::in_utf8(b, a.ty(0))).is_ok(),
             ))
         }
         _ => Val::Int(0),
@@ -200,6 +182,10 @@ fn json_extract(a: Args<'_>) -> Out<'_> {
 
 fn json_unquote(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
+    let t = match doc::in_utf8(&t, a.ty(0)) {
+        Cow::Owned(converted) => Cow::Owned(converted.into_bytes()),
+        Cow::Borrowed(_) => t,
+    };
     if t.len() < 2 || t.first() != Some(&b'"') || t.last() != Some(&b'"') {
         return Ok(Val::Bytes(t));
     }
@@ -213,7 +199,7 @@ fn json_unquote(a: Args<'_>) -> Out<'_> {
 fn json_quote(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     let mut text = a.limited();
-    doc::value::write_quoted(&String::from_utf8_lossy(&t), &mut text)?;
+    doc::value::write_quoted(&doc::in_utf8(&t, a.ty(0)), &mut text)?;
     Ok(text.value())
 }
 
@@ -360,7 +346,7 @@ fn json_object(a: Args<'_>) -> Out<'_> {
         };
         budget.take(k.len())?;
         let value = member(a, i + 1, &mut budget)?;
-        members.push((String::from_utf8_lossy(&k).into_owned(), value));
+        members.push((doc::in_utf8(&k, a.ty(i)).into_owned(), value));
     }
     out(a, &Json::object(members))
 }

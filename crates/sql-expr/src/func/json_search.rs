@@ -9,8 +9,8 @@ use super::infer::json;
 use super::json::{document, out, path, wants_all};
 use super::{FuncDef, MANY, def, some};
 use crate::ctx::EvalCtx;
-use crate::json::Json;
 use crate::json::value::write_quoted;
+use crate::json::{Json, in_utf8};
 use crate::limited::Budget;
 use crate::node::Args;
 use crate::val::Val;
@@ -24,13 +24,14 @@ fn json_search(a: Args<'_>) -> Out<'_> {
     let d = some!(document(a, 0, "json_search")?);
     let all = some!(wants_all(a, 1, "json_search")?);
     let pattern = some!(a.text(2)?);
+    let pattern = in_utf8(&pattern, a.ty(2));
     let escape = if a.len() > 3 {
         a.text(3)?.and_then(|t| t.first().map(|b| u32::from(*b)))
     } else {
         None
     };
     let mut found = Search {
-        pattern: &pattern,
+        pattern: pattern.as_bytes(),
         escape: escape.or(Some(u32::from(b'\\'))),
         within: HashSet::new(),
         places: Vec::new(),

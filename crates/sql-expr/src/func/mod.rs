@@ -18,7 +18,9 @@ mod gtid;
 mod infer;
 mod info;
 mod json;
+mod json_assigned;
 mod json_edit;
+mod json_schema;
 mod json_search;
 pub(crate) mod json_value;
 mod net;
@@ -38,6 +40,8 @@ pub use def::MANY;
 pub(crate) use def::{def, some};
 pub(crate) use digits::Digits;
 pub(crate) use infer::json_type;
+pub use json_assigned::assigned_to;
+pub use json_schema::why_not_valid;
 pub use padded::padded;
 pub(crate) use string::substring_of;
 
@@ -79,6 +83,7 @@ static TABLE: LazyLock<Functions> = LazyLock::new(|| {
         info::TABLE,
         json::TABLE,
         json_edit::TABLE,
+        json_schema::TABLE,
         json_search::TABLE,
         json_value::TABLE,
         net::TABLE,

@@ -1,21 +1,27 @@
-//! JSON: documents (`value`), their text (`read`) and paths into them (`path`). The SQL functions over them are
-//! in `func::json`. This module knows no SQL types and stores nothing.
+//! JSON: documents (`value`), their text (`read`), paths into them (`path`) and into their text (`places`), the rows of JSON_TABLE (`table`). The
+//! SQL functions over them are in `func::json`. This module stores nothing.
 
 mod assign;
+mod coerce;
 pub(crate) mod path;
+pub(crate) mod places;
 pub(crate) mod read;
+pub(crate) mod schema;
+pub mod table;
 pub(crate) mod value;
 
 pub use assign::assigned;
+pub(crate) use coerce::{coerced, invalid_for};
 pub(crate) use path::Path;
-pub use read::parse;
+pub use places::paths_agree;
 pub(crate) use read::parse_document;
+pub use read::{check, parse};
 pub use value::Json;
 
-use types::SqlError;
-use types::error::codes;
+use std::borrow::Cow;
 
-use types::Decimal;
+use types::error::codes;
+use types::{Charset, Decimal, SqlError};
 
 use super::conv;
 use super::ctx::EvalCtx;
@@ -34,6 +40,49 @@ pub(crate) fn invalid(e: &read::JsonError, n: usize, function: &str) -> SqlError
             e.why, e.at
         ),
     )
+}
+
+/// The text of a value that is to be a document, which is argument `i` of a function; `None` for NULL.
+///
+/// # Errors
+/// 3144 for bytes, 3146 for what is no text.
+pub(crate) fn text_of<'v>(
+    v: &'v Val<'_>,
+    ty: &ExprType,
+    i: usize,
+    function: &str,
+) -> Result<Option<Cow<'v, str>>, SqlError> {
+    match v {
+        Val::Null => Ok(None),
+        Val::Bytes(b) if ty.charset() == Charset::Binary => Err(SqlError::new(
+            codes::ER_INVALID_JSON_CHARSET,
+            format!(
+                "Cannot create a JSON value from a string with CHARACTER SET 'binary'. ({} bytes)",
+                b.len()
+            ),
+        )),
+        Val::Bytes(b) => Ok(Some(in_utf8(b, ty))),
+        _ => Err(SqlError::new(
+            codes::ER_INVALID_TYPE_FOR_JSON,
+            format!(
+                "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is required.",
+                i + 1
+            ),
+        )),
+    }
+}
+
+/// A path from its text.
+///
+/// # Errors
+/// 3143 for text that is none.
+pub(crate) fn read_path(text: &str) -> Result<Path, SqlError> {
+    Path::parse(text).map_err(|at| {
+        SqlError::new(
+            codes::ER_INVALID_JSON_PATH,
+            format!("Invalid JSON path expression. The error is around character position {at}."),
+        )
+    })
 }
 
 /// A document's text as it is stored: read, and written again. `column` is the one that it is to stand in.
@@ -143,7 +192,19 @@ pub(crate) fn outside<'a>(v: Val<'a>, to: &str, of: &str, cx: &EvalCtx<'_>) -> O
 }
 
 fn lossy(v: &Val<'_>, ty: &ExprType) -> String {
-    String::from_utf8_lossy(&conv::text_of(v, ty)).into_owned()
+    in_utf8(&conv::text_of(v, ty), ty).into_owned()
+}
+
+/// A text of a type in the character set of documents.
+pub(crate) fn in_utf8<'t>(text: &'t [u8], ty: &ExprType) -> Cow<'t, str> {
+    match ty.charset() {
+        Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary => String::from_utf8_lossy(text),
+        from => {
+            let mut out = Vec::with_capacity(text.len());
+            types::charset::convert(from, Charset::Utf8mb4, text, &mut out);
+            String::from_utf8_lossy(&out).into_owned().into()
+        }
+    }
 }
 
 /// JSON shows times with six digits of fraction.

@@ -16,7 +16,7 @@ pub(crate) enum Index {
 }
 
 impl Index {
-    fn of(self, len: usize) -> Option<usize> {
+    pub(super) fn of(self, len: usize) -> Option<usize> {
         match self {
             Index::Front(i) => Some(i),
             Index::Back(i) => len.checked_sub(1)?.checked_sub(i),

@@ -19,6 +19,8 @@ struct Reader<'a> {
     at: usize,
     /// Numbers that are not written as a DOUBLE is are DECIMALs.
     decimals: bool,
+    /// Lists have their parts: nothing of a document stays where it is only checked.
+    keeps: bool,
 }
 
 /// Reads one document; spaces around it are allowed.
@@ -29,6 +31,16 @@ pub fn parse(text: &str) -> Result<Json, JsonError> {
 /// Reads what [`Json::write`] has written: its decimals are decimals again.
 pub(crate) fn parse_document(text: &str) -> Result<Json, JsonError> {
     whole(Reader::new(text, true))
+}
+
+/// Whether a text is a document, without a tree of it; `written`: one that [`Json::write`] has written.
+///
+/// # Errors
+/// It is none.
+pub fn check(text: &str, written: bool) -> Result<(), JsonError> {
+    let mut r = Reader::new(text, written);
+    r.keeps = false;
+    whole(r).map(drop)
 }
 
 fn whole(mut r: Reader<'_>) -> Result<Json, JsonError> {
@@ -56,6 +68,7 @@ impl<'a> Reader<'a> {
             text,
             at: 0,
             decimals,
+            keeps: true,
         }
     }
 
@@ -119,7 +132,10 @@ impl<'a> Reader<'a> {
                 return Err(self.error("Missing a colon after a name of object member."));
             }
             self.at += 1;
-            members.push((key, self.value(depth + 1)?));
+            let value = self.value(depth + 1)?;
+            if self.keeps {
+                members.push((key, value));
+            }
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,
@@ -143,7 +159,10 @@ impl<'a> Reader<'a> {
             return Ok(Json::Array(items));
         }
         loop {
-            items.push(self.value(depth + 1)?);
+            let item = self.value(depth + 1)?;
+            if self.keeps {
+                items.push(item);
+            }
             self.space();
             match self.peek() {
                 Some(b',') => self.at += 1,

@@ -395,6 +395,10 @@ pub struct JsonTablePath {
     pub on_empty: Option<JsonOn>,
     /// `ON ERROR`.
     pub on_error: Option<JsonOn>,
+    /// `ON ERROR` stands before `ON EMPTY`.
+    pub reversed: bool,
+    /// The type with its character set, as it is shown once that is known.
+    pub shown: Option<Box<str>>,
 }
 
 /// `([name] [PARTITION BY ..] [ORDER BY ..] [frame])`.

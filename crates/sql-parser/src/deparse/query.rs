@@ -220,8 +220,7 @@ impl Printer<'_, '_, '_> {
                 self.text("json_table(")?;
                 self.expr(&table.doc)?;
                 self.text(", ")?;
-                self.string(&table.path)?;
-                self.json_columns(&table.columns)?;
+                self.json_rows(table)?;
                 self.text(") ")?;
                 self.name(&table.alias)
             }
@@ -292,6 +291,12 @@ impl Printer<'_, '_, '_> {
         self.text(")")
     }
 
+    /// The row path of JSON_TABLE and its columns.
+    pub(super) fn json_rows(&mut self, table: &JsonTable) -> fmt::Result {
+        self.string(&table.path)?;
+        self.json_columns(&table.columns)
+    }
+
     fn json_columns(&mut self, columns: &[JsonTableColumn]) -> fmt::Result {
         self.text(" columns (")?;
         self.list(columns, ", ", |p, column| match column {
@@ -307,8 +312,11 @@ impl Printer<'_, '_, '_> {
             JsonTableColumn::Path(path) => {
                 p.name(&path.name)?;
                 p.text(" ")?;
-                p.data_type(&path.data_type)?;
-                if let Some(collation) = &path.collation {
+                match &path.shown {
+                    Some(shown) => p.text(shown)?,
+                    None => p.data_type(&path.data_type)?,
+                }
+                if let (Some(collation), None) = (&path.collation, &path.shown) {
                     p.text(" collate ")?;
                     p.charset(collation)?;
                 }

@@ -163,7 +163,7 @@ impl StatementBinder<'_> {
                     add(t, nest, st)?;
                 }
             }
-            ast::TableRef::JsonTable(_) => return Err(SqlError::not_supported("JSON_TABLE")),
+            ast::TableRef::JsonTable(j) => self.json_table(j, nest, st)?,
             ast::TableRef::List(l) => {
                 for r in l {
                     columns.append(&mut self.table_ref(r, nest, st)?.columns);

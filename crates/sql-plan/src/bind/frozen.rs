@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use sql_parser::ast::{
-    self, BinaryOp, ColumnRef, Join, JoinCondition, JoinKind, Part, Qualifier, QueryBody, Select,
-    SelectItem, TableRef,
+    self, BinaryOp, ColumnRef, Join, JoinCondition, JoinKind, JsonTableColumn, Part, Qualifier,
+    QueryBody, Select, SelectItem, TableRef,
 };
 
 /// A column by its complete name.
@@ -53,6 +53,7 @@ pub(crate) struct Meanings {
     pub(super) titles: HashMap<usize, Box<str>>,
     pub(super) tables: HashMap<usize, Box<str>>,
     pub(super) joins: HashMap<usize, Vec<(FullName, FullName)>>,
+    pub(super) json: HashMap<usize, Vec<JsonTableColumn>>,
 }
 
 /// Where a node stands.
@@ -80,6 +81,11 @@ impl Meanings {
                 }
             }
             Part::Reference(TableRef::Join(j)) => self.join(j),
+            Part::Reference(TableRef::JsonTable(j)) => {
+                if let Some(columns) = self.json.get(&place(&**j)) {
+                    j.columns.clone_from(columns);
+                }
+            }
             Part::Select(s) => self.select(s),
             _ => {}
         });

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use engine::Table;
-use types::SqlError;
 use types::error::codes;
+use types::{DataType, SqlError};
 
 use super::StatementBinder;
 use super::guard::Usage;
@@ -19,8 +19,29 @@ use super::tree::{
 };
 use sql_access::Priv;
 use sql_expr::bind::{Binder, Clause, column_text};
+use sql_expr::func::assigned_to;
 use sql_expr::{Expr, Node};
 use sql_parser::ast;
+
+/// The values of VALUES as they are assigned to their columns.
+fn assigned_in_place(rows: &mut [Vec<InsertValue>], table: &Table, columns: &[u16]) {
+    for row in rows {
+        for (v, &c) in row.iter_mut().zip(columns) {
+            if let InsertValue::Expr(e) = v {
+                let given = std::mem::replace(e, Expr::null());
+                *e = assigned_to(given, &table.def.columns[usize::from(c)].ty);
+            }
+        }
+    }
+}
+
+/// The select list of a block whose rows are assigned to columns of these types.
+fn assigned_output(block: &mut BoundBlock, types: &[DataType]) {
+    for (e, ty) in block.output.iter_mut().zip(types) {
+        let given = std::mem::replace(e, Expr::null());
+        *e = assigned_to(given, ty);
+    }
+}
 
 impl StatementBinder<'_> {
     /// Plans INSERT and REPLACE.
@@ -47,8 +68,9 @@ impl StatementBinder<'_> {
         let (source, on_duplicate) = match &i.source {
             ast::InsertSource::Values(rows) => {
                 let implied = i.columns.is_empty();
-                let rows =
+                let mut rows =
                     self.insert_values(rows, columns.len(), implied, &names, &mut subqueries)?;
+                assigned_in_place(&mut rows, &table, &columns);
                 refuse_values(&table, &columns, &rows)?;
                 let on_duplicate = self.on_duplicate(i, &names, None, &columns, &mut subqueries)?;
                 (InsertRows::Values(rows), on_duplicate)
@@ -89,7 +111,9 @@ impl StatementBinder<'_> {
                     && !block.distinct
                 {
                     let ty = |&c: &u16| table.def.columns[usize::from(c)].ty.clone();
-                    block.yields = Yields::Assigned(columns.iter().map(ty).collect());
+                    let types: Vec<DataType> = columns.iter().map(ty).collect();
+                    assigned_output(block, &types);
+                    block.yields = Yields::Assigned(types);
                 }
                 (InsertRows::Query(Box::new(plan)), on_duplicate)
             }
@@ -222,7 +246,7 @@ impl StatementBinder<'_> {
                     let e: Expr =
                         Binder::new(self.ctx.cx, &mut scope, Clause::FieldList).bind(e)?;
                     self.note_params(&e);
-                    Some(e)
+                    Some(assigned_to(e, table.data_type(column)))
                 }
             };
             out.push(Assign {

@@ -12,6 +12,8 @@ use super::StatementBinder;
 use super::from::{FromState, add};
 use super::nests::Sideways;
 use super::reads;
+use super::tree::BoundQuery;
+use crate::sink::ColumnMeta;
 use sql_expr::bind::Clause;
 use sql_parser::ast;
 
@@ -28,15 +30,27 @@ impl StatementBinder<'_> {
         let around = st.names.clause.replace(Some(Clause::On));
         let bound = self.query(&d.query, Some(&*st.names));
         st.names.clause.set(around);
-        let (mut plan, outputs) = bound?;
+        let (plan, outputs) = bound?;
         let mut read = Vec::new();
         reads::outer_columns(&plan, first, &mut read);
+        self.sideways_table((plan, outputs), (&d.alias, &d.columns), read, nest, st)
+    }
+
+    /// Adds a table of a query that reads columns of the tables before it, or of blocks around.
+    pub(super) fn sideways_table(
+        &self,
+        (mut plan, outputs): (BoundQuery, Vec<ColumnMeta>),
+        (alias, columns): (&str, &[ast::Name]),
+        read: Vec<(u16, u16)>,
+        nest: u16,
+        st: &mut FromState<'_, '_>,
+    ) -> Result<(), SqlError> {
         let (beside, outside): (Vec<_>, Vec<_>) =
             { read.into_iter() }.partition(|(slot, _)| st.names.table(*slot).is_some());
         // What it reads of the block is not read by the block of what is around that.
         let lowest = outside.iter().map(|c| c.0).min().unwrap_or(u16::MAX);
         let own = std::mem::replace(&mut plan.lowest, lowest);
-        let mut t = self.derived_of((plan, outputs), &d.alias, &d.columns, st)?;
+        let mut t = self.derived_of((plan, outputs), alias, columns, st)?;
         if let Some(plan) = st.derived.last_mut() {
             plan.lowest = own;
         }

@@ -63,4 +63,11 @@ impl StatementBinder<'_> {
             m.joins.insert(place(j), pairs());
         });
     }
+
+    /// The columns of a JSON_TABLE, with their types.
+    pub(crate) fn json_table_means(&self, j: &ast::JsonTable, columns: Vec<ast::JsonTableColumn>) {
+        self.meaning(|m| {
+            m.json.insert(place(j), columns);
+        });
+    }
 }

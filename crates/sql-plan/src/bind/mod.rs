@@ -17,6 +17,7 @@ pub mod handler;
 pub(crate) mod hinted;
 mod insert;
 mod insert_view;
+mod json_table;
 mod known;
 mod lateral;
 pub mod locked;
@@ -26,6 +27,7 @@ mod meta;
 mod named;
 pub mod names;
 pub mod nests;
+mod node_id;
 mod over;
 pub mod params;
 pub(crate) mod places;
@@ -75,7 +77,7 @@ use sql_access::SecurityContext;
 use sql_access::account::TableId;
 use sql_access::needs::{Needs, Through};
 use sql_expr::agg::AggSpec;
-use sql_expr::bind::{Binder, Clause, SubqueryKind};
+use sql_expr::bind::{Binder, Clause, SubqueryKind, warn_of_document};
 use sql_expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node};
 use sql_parser::ast;
 
@@ -356,6 +358,9 @@ impl<'p> StatementBinder<'p> {
         let e = Binder::new(self.ctx.cx, &mut scope, clause).bind(e);
         names.clause.set(around);
         let e = e?;
+        if matches!(clause, Clause::Where | Clause::On) {
+            warn_of_document(&e, self.ctx.cx);
+        }
         rollup::refuse([&e])?;
         self.note_params(&e);
         Ok(e)
@@ -383,6 +388,9 @@ impl<'p> StatementBinder<'p> {
             .bind(e);
         names.clause.set(around);
         let e = e?;
+        if clause == Clause::Having {
+            warn_of_document(&e, self.ctx.cx);
+        }
         self.note_params(&e);
         for a in &aggregates[known..] {
             self.note_aggregated(a);

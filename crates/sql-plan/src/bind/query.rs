@@ -236,7 +236,7 @@ impl StatementBinder<'_> {
                 }
             }
             // It is a table of its own: a block reads it.
-            Body::Recursive(_) | Body::Feed(_) => {}
+            Body::Recursive(_) | Body::Feed(_) | Body::Json(_) => {}
         }
         q.types = types.to_vec();
     }

@@ -78,6 +78,7 @@ pub(crate) fn each_expr(q: &BoundQuery, f: &mut dyn FnMut(&Expr)) {
             r.members.iter().for_each(|q| each_expr(q, f));
         }
         Body::Feed(_) => {}
+        Body::Json(j) => f(&j.doc),
     }
     q.order.iter().for_each(|k| f(&k.expr));
 }

@@ -581,7 +581,7 @@ fn lock_query(query: &mut BoundQuery, spec: LockSpec) {
             lock_below(&tables, derived, &mut b.locks);
             b.tables = tables;
         }
-        Body::Rows(..) | Body::Feed(_) => {}
+        Body::Rows(..) | Body::Feed(_) | Body::Json(_) => {}
         Body::Set(first, arms) => {
             lock_query(first, spec);
             arms.iter_mut().for_each(|a| lock_query(&mut a.query, spec));

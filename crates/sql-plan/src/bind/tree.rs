@@ -32,6 +32,7 @@ pub const GROUP_SLOT: u16 = u16::MAX - 2;
 pub const OUTPUT_SLOT: u16 = u16::MAX - 3;
 /// Slot of the columns that a row on its way to the window functions carries.
 pub const WINDOW_ROW_SLOT: u16 = u16::MAX - 5;
+pub use super::node_id::NodeId;
 pub use super::rollup::ROLLUP_SLOT;
 /// Slots from here on are none of a table.
 pub const FIRST_SPECIAL_SLOT: u16 = u16::MAX - 16;
@@ -311,6 +312,17 @@ pub enum Body<B> {
     Recursive(Box<Recursive<B>>),
     /// What a recursive query reads where it names itself: the rows that it has not read yet, by the query's [`Recursive::feed`].
     Feed(u16),
+    /// JSON_TABLE.
+    Json(Box<JsonRows>),
+}
+
+/// The rows of JSON_TABLE.
+#[derive(Clone)]
+pub struct JsonRows {
+    /// The document.
+    pub doc: Expr,
+    /// What makes rows of it.
+    pub table: Arc<sql_expr::json::table::Table>,
 }
 
 /// A query that is carried out again on the rows that it has made.
@@ -338,11 +350,6 @@ pub struct SetArm<B> {
     /// The operand.
     pub query: Query<B>,
 }
-
-/// Names a node of a plan within its statement: what is kept for it or counted while it runs is found by it. The optimiser numbers the nodes;
-/// what is only bound has no number (0).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct NodeId(pub u32);
 
 /// A subquery of an expression.
 #[derive(Clone)]

@@ -21,6 +21,7 @@ use super::tree::{
 };
 use sql_access::Priv;
 use sql_expr::bind::{Clause, column_text};
+use sql_expr::func::assigned_to;
 use sql_parser::ast;
 
 /// The block of an UPDATE or DELETE while it is put together.
@@ -146,7 +147,10 @@ impl StatementBinder<'_> {
             let stays = is_left_to_itself(from, usize::from(column), &a.value)?;
             let value = match &a.value {
                 ast::Expr::Default => None,
-                e => Some(self.bind(e, Clause::FieldList, &c.names, &mut c.subqueries)?),
+                e => {
+                    let e = self.bind(e, Clause::FieldList, &c.names, &mut c.subqueries)?;
+                    Some(assigned_to(e, from.data_type(usize::from(column))))
+                }
             };
             let assign = (!stays).then_some(Assign { column, value });
             match targets.iter_mut().find(|t| t.table == table) {
@@ -400,7 +404,7 @@ fn reader(q: &BoundQuery, table: &Arc<Table>, by: Option<&Arc<str>>) -> Option<O
             .or_else(|| arms.iter().find_map(|a| reader(&a.query, table, by))),
         Body::Recursive(r) => reader(&r.seed, table, by)
             .or_else(|| r.members.iter().find_map(|q| reader(q, table, by))),
-        Body::Feed(_) => None,
+        Body::Feed(_) | Body::Json(_) => None,
     }
 }
 

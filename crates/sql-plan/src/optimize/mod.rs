@@ -245,6 +245,7 @@ impl Optimizer<'_> {
                 columns: r.columns,
             })),
             Body::Feed(feed) => Body::Feed(feed),
+            Body::Json(rows) => Body::Json(rows),
         };
         Ok(Query {
             body,
@@ -306,6 +307,8 @@ impl Optimizer<'_> {
 const ITERATIONS: f64 = 10.0;
 /// How many rows it reads each time.
 const FED: f64 = 2.0;
+/// How many rows a document has, as MySQL guesses.
+const OF_DOCUMENT: f64 = 2.0;
 
 /// Rows that a query yields, roughly.
 fn rows_of(q: &QueryPlan) -> f64 {
@@ -320,5 +323,6 @@ fn rows_of(q: &QueryPlan) -> f64 {
             rows_of(&r.seed) + members * ITERATIONS
         }
         Body::Feed(_) => FED,
+        Body::Json(_) => OF_DOCUMENT,
     }
 }

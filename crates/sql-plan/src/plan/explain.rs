@@ -132,10 +132,13 @@ pub fn columns(form: ExplainForm) -> Vec<ColumnMeta> {
 
 fn is_simple(q: &QueryPlan) -> bool {
     match &q.body {
-        Body::Block(b) => b.subqueries.is_empty() && b.derived.is_empty(),
+        Body::Block(b) => {
+            let is_query = |q: &QueryPlan| !matches!(q.body, Body::Json(_));
+            b.subqueries.is_empty() && !b.derived.iter().any(is_query)
+        }
         Body::Rows(_, s) => s.is_empty(),
         Body::Set(_, arms) => arms.is_empty(),
-        Body::Recursive(_) | Body::Feed(_) => false,
+        Body::Recursive(_) | Body::Feed(_) | Body::Json(_) => false,
     }
 }
 
@@ -184,7 +187,7 @@ impl Listing {
                 self.query(&r.seed, kind);
                 r.members.iter().for_each(|q| self.query(q, "UNION"));
             }
-            Body::Feed(_) => {}
+            Body::Feed(_) | Body::Json(_) => {}
             Body::Set(first, arms) => {
                 let number = |list: &Listing, q: &QueryPlan| match shape::number(q) {
                     0 => list.next_id + 1,
@@ -237,6 +240,9 @@ impl Listing {
                 let t = &b.tables[usize::from(s.table)];
                 if shape::is_fed(b, t) {
                     line.extra.insert(0, "Recursive");
+                } else if shape::json_rows(b, t).is_some() {
+                    let words = ["Table function: json_table", "Using temporary"];
+                    line.extra.splice(..0, words);
                 } else if let TableSource::Derived(n) = t.source {
                     let number = match shape::number(&b.derived[n as usize]) {
                         0 => self.next_id + 1 + u64::from(n),

@@ -154,7 +154,7 @@ fn query(q: &QueryPlan) -> Members {
             ];
             vec![("union_result", Json::Object(result))]
         }
-        Body::Feed(_) => Vec::new(),
+        Body::Feed(_) | Body::Json(_) => Vec::new(),
         Body::Set(first, arms) => {
             let queries = || std::iter::once(&**first).chain(arms.iter().map(|a| &a.query));
             let temporary = arms.iter().any(|a| !a.all) || !q.order.is_empty();
@@ -399,6 +399,11 @@ fn table(
         };
         m.push(("using_join_buffer", Json::text(how)));
     }
+    let function = shape::json_rows(b, t).is_some();
+    if function {
+        m.push(("table_function", Json::text("json_table")));
+        m.push(("using_temporary_table", Json::Bool(true)));
+    }
     let before = if at == 0 { 0.0 } else { b.steps[at - 1].cost };
     let eval = s.out * 0.1;
     let costs = vec![
@@ -428,20 +433,21 @@ fn table(
         used.iter().map(|i| &b.subqueries[*i as usize]),
         &mut m,
     );
-    if let (TableSource::Derived(n), false) = (&t.source, shape::is_fed(b, t)) {
-        let q = &b.derived[*n as usize];
-        let made = vec![
-            ("using_temporary_table", Json::Bool(true)),
-            (
-                "dependent",
-                Json::Bool(q.lowest != u16::MAX || s.lateral.is_some()),
-            ),
-            ("cacheable", Json::Bool(s.lateral.is_none())),
-            ("query_block", Json::Object(query(q))),
-        ];
+    if let (TableSource::Derived(n), false) = (&t.source, shape::is_fed(b, t) || function) {
+        let made = materialized(&b.derived[*n as usize], s.lateral.is_some());
         m.push(("materialized_from_subquery", Json::Object(made)));
     }
     Json::Object(vec![("table", Json::Object(m))])
+}
+
+/// How the rows of a derived table are made: as a whole, or for one key at a time.
+fn materialized(q: &QueryPlan, by_key: bool) -> Members {
+    vec![
+        ("using_temporary_table", Json::Bool(true)),
+        ("dependent", Json::Bool(q.lowest != u16::MAX || by_key)),
+        ("cacheable", Json::Bool(!by_key)),
+        ("query_block", Json::Object(query(q))),
+    ]
 }
 
 /// The conditions that a step checks, beyond what its access implies.

@@ -3,7 +3,7 @@
 use super::TableSource;
 use super::tree::{Block, LateExpr, QueryPlan, Step, TablePlan};
 use crate::bind::nests::NestKind;
-use crate::bind::tree::Body;
+use crate::bind::tree::{Body, JsonRows};
 
 /// A part of a block's joins.
 pub(crate) enum Part<'p> {
@@ -74,7 +74,7 @@ fn between<'p>(
 pub(crate) fn number(q: &QueryPlan) -> u32 {
     match &q.body {
         Body::Block(b) => b.number,
-        Body::Rows(..) | Body::Feed(_) => 0,
+        Body::Rows(..) | Body::Feed(_) | Body::Json(_) => 0,
         Body::Set(first, _) => number(first),
         Body::Recursive(r) => number(&r.seed),
     }
@@ -87,6 +87,17 @@ pub(crate) fn is_fed(b: &Block, t: &TablePlan) -> bool {
         _ => None,
     };
     query.is_some_and(|q| matches!(q.body, Body::Feed(_)))
+}
+
+/// The rows of JSON_TABLE, where a table of a block is one.
+pub(crate) fn json_rows<'b>(b: &'b Block, t: &TablePlan) -> Option<&'b JsonRows> {
+    let TableSource::Derived(n) = t.source else {
+        return None;
+    };
+    match &b.derived.get(n as usize)?.body {
+        Body::Json(rows) => Some(rows),
+        _ => None,
+    }
 }
 
 /// What the query of a derived table is called: one that is made for one key at a time as in MariaDB.

@@ -177,7 +177,7 @@ impl Former<'_> {
                 let members = r.members.iter().flat_map(|q| self.query(q));
                 self.query(&r.seed).into_iter().chain(members).collect()
             }
-            Body::Feed(_) => Vec::new(),
+            Body::Feed(_) | Body::Json(_) => Vec::new(),
             Body::Set(first, arms) => {
                 let mut inputs = self.query(first);
                 let mut all = true;
@@ -512,6 +512,9 @@ impl Former<'_> {
             TableSource::Virtual(_) => return Op::new(format!("Table scan on {name}"), Vec::new()),
             TableSource::Derived(_) if shape::is_fed(b, t) => {
                 return Op::new(format!("Scan new records on {name}"), Vec::new());
+            }
+            TableSource::Derived(_) if shape::json_rows(b, t).is_some() => {
+                return Op::new("Materialize table function", Vec::new());
             }
             TableSource::Derived(n) => {
                 let q = &b.derived[*n as usize];

@@ -158,7 +158,8 @@ pub(crate) fn query(q: &QueryPlan, names: &[&str], out: &mut String) {
                 arm(q, names, out);
             }
         }
-        Body::Feed(_) => {}
+        // The table that is made of it says what it is.
+        Body::Feed(_) | Body::Json(_) => {}
         Body::Set(first, arms) => {
             arm(first, names, out);
             for a in arms {
@@ -174,7 +175,7 @@ pub(crate) fn query(q: &QueryPlan, names: &[&str], out: &mut String) {
             }
         }
     }
-    if !matches!(q.body, Body::Block(_) | Body::Feed(_)) {
+    if !matches!(q.body, Body::Block(_) | Body::Feed(_) | Body::Json(_)) {
         order(&q.order, &|e| sql_expr::text(e), out);
         limit(q.limit.as_ref(), out);
     }
@@ -186,7 +187,7 @@ fn arm(q: &QueryPlan, names: &[&str], out: &mut String) {
         Body::Block(b) => !b.order.is_empty() || !b.delivered.is_empty() || b.limit.is_some(),
         Body::Rows(..) => !q.order.is_empty() || q.limit.is_some(),
         Body::Set(..) | Body::Recursive(_) => true,
-        Body::Feed(_) => false,
+        Body::Feed(_) | Body::Json(_) => false,
     };
     if apart {
         out.push('(');
@@ -359,6 +360,11 @@ fn nest(b: &Block, n: &Nest<'_>, behind: bool, out: &mut String) {
 }
 
 fn table(b: &Block, t: &TablePlan, out: &mut String) {
+    if let Some(rows) = shape::json_rows(b, t) {
+        let (doc, alias) = (InBlock::new(b).text(&rows.doc), quoted(&t.alias));
+        let _ = write!(out, "json_table({doc}, {}) {alias}", rows.table.shown);
+        return;
+    }
     match &t.source {
         TableSource::Engine(s) => {
             let _ = write!(out, "{}.{}", quoted(&s.def.schema), quoted(&s.def.name));

@@ -422,6 +422,7 @@ codes! {
     ER_JSON_USED_AS_KEY = 3152, "42000", "JSON column '%-.192s' supports indexing only via generated columns on a specified JSON path.";
     ER_JSON_VACUOUS_PATH = 3153, "42000", "The path expression '$' is not allowed in this context.";
     ER_JSON_BAD_ONE_OR_ALL_ARG = 3154, "42000", "The oneOrAll argument to %s may take these values: 'one' or 'all'.";
+    ER_NUMERIC_JSON_VALUE_OUT_OF_RANGE = 3155, "22003", "Out of range JSON value for CAST to %s%s from column %s at row %ld";
     ER_INVALID_JSON_VALUE_FOR_CAST = 3156, "22018", "Invalid JSON value for CAST to %s%s from column %s at row %ld";
     ER_JSON_DOCUMENT_TOO_DEEP = 3157, "22032", "The JSON document exceeds the maximum depth.";
     ER_JSON_DOCUMENT_NULL_KEY = 3158, "22032", "JSON documents may not contain NULL member names.";
@@ -475,7 +476,12 @@ codes! {
     ER_MANDATORY_ROLE = 3628, "HY000", "The role %s is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %u iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_CREDENTIALS_CONTRADICT_TO_HISTORY = 3638, "HY000", "Cannot use these credentials for '%s@%s' because they contradict the password history policy";
+    ER_MISSING_JSON_TABLE_VALUE = 3665, "22035", "Missing value for JSON_TABLE column '%s'";
+    ER_WRONG_JSON_TABLE_VALUE = 3666, "2203F", "Can't store an array or an object in the scalar JSON_TABLE column '%s'";
+    ER_TF_MUST_HAVE_ALIAS = 3667, "42000", "Every table function must have an alias";
     ER_TF_FORBIDDEN_JOIN_TYPE = 3668, "HY000", "INNER or LEFT JOIN must be used for LATERAL references made by '%s'";
+    ER_JT_VALUE_OUT_OF_RANGE = 3669, "22003", "Value is out of range for JSON_TABLE's column '%s'";
+    ER_JT_MAX_NESTED_PATH = 3670, "42000", "More than supported %u NESTED PATHs were found in JSON_TABLE '%s'";
     ER_REGEXP_ILLEGAL_ARGUMENT = 3685, "HY000", "Illegal argument to a regular expression.";
     ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR = 3686, "HY000", "Index out of bounds in regular expression search.";
     ER_REGEXP_RULE_SYNTAX = 3688, "HY000", "Syntax error in regular expression on line %u, character %u.";
@@ -528,6 +534,7 @@ codes! {
     ER_UNSUPPORTED_USE_OF_GRANT_AS = 3835, "HY000", "GRANT with AS clause is only supported for global privileges.";
     ER_UKNOWN_AUTH_ID_OR_ACCESS_DENIED_FOR_GRANT_AS = 3836, "HY000", "Either some of the authorization IDs in the AS clause are invalid or the current user lacks privileges to execute the statement.";
     ER_DEPENDENT_BY_FUNCTIONAL_INDEX = 3837, "HY000", "Column '%s' has a functional index dependency and cannot be dropped or renamed.";
+    ER_INVALID_JSON_TYPE = 3853, "22032", "Invalid JSON type in argument %u to function %s; an %s is required.";
     ER_CANNOT_GRANT_ROLES_TO_ANONYMOUS_USER = 3876, "HY000", "Cannot grant roles to an anonymous user.";
     ER_SECOND_PASSWORD_CANNOT_BE_EMPTY = 3878, "HY000", "Empty password can not be retained as second password for user '%s'@'%s'.";
     ER_DA_AUTH_ID_WITH_SYSTEM_USER_PRIV_IN_MANDATORY_ROLES = 3880, "HY000", "Cannot set mandatory_roles: AuthId %.64s@%.64s has '%s' privilege.";
@@ -539,6 +546,7 @@ codes! {
     ER_CANNOT_GRANT_SYSTEM_PRIV_TO_MANDATORY_ROLE = 3897, "HY000", "AuthId %.64s@%.64s is set as mandatory_roles. Cannot grant the '%s' privilege.";
     ER_REGEXP_INVALID_FLAG = 3900, "HY000", "Invalid match mode flag in regular expression.";
     ER_FUNCTIONAL_INDEX_DATA_IS_TOO_LONG = 3907, "22001", "Data too long for functional index '%s'.";
+    ER_JSON_SCHEMA_VALIDATION_ERROR_WITH_DETAILED_REPORT = 3934, "HY000", "%s.";
     ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME = 3939, "HY000", "Table has multiple constraints with the name '%s'. Please use constraint specific 'DROP' clause.";
     ER_CONSTRAINT_NOT_FOUND = 3940, "HY000", "Constraint '%s' does not exist.";
     ER_TABLE_VALUE_CONSTRUCTOR_MUST_HAVE_COLUMNS = 3942, "HY000", "Each row of a VALUES clause must have at least one column, unless when used as source in an INSERT statement.";
@@ -553,6 +561,7 @@ codes! {
     ER_STATEMENT_NOT_ALLOWED_AFTER_START_TRANSACTION = 3977, "HY000", "Only BINLOG INSERT, COMMIT and ROLLBACK statements are allowed after CREATE TABLE with START TRANSACTION statement.";
     ER_FOREIGN_KEY_WITH_ATOMIC_CREATE_SELECT = 3978, "HY000", "Foreign key creation is not allowed with CREATE TABLE as SELECT and CREATE TABLE with START TRANSACTION statement.";
     ER_NOT_ALLOWED_WITH_START_TRANSACTION = 3979, "HY000", "START TRANSACTION clause cannot be used %s";
+    ER_IMPLICIT_COMPARISON_FOR_JSON = 3986, "HY000", "Evaluating a JSON value in SQL boolean context does an implicit comparison against JSON integer 0; if this is not what you want, consider converting JSON to a SQL numeric type with JSON_VALUE RETURNING";
     ER_CHARACTER_SET_MISMATCH = 3995, "HY000", "Character set '%s' cannot be used in conjunction with '%s' in call to %s.";
     ER_REGEX_NUMBER_TOO_BIG = 4007, "HY000", "Decimal number in regular expression is too large.";
     ER_ROLE_GRANTED_TO_ITSELF = 4027, "HY000", "User account %s is directly or indirectly granted to the role %s. The GRANT would create a loop";

@@ -524,7 +524,7 @@ fn blocks(q: &mut BoundQuery, f: &mut dyn FnMut(&mut BoundBlock)) {
             blocks(&mut r.seed, f);
             r.members.iter_mut().for_each(|q| blocks(q, f));
         }
-        Body::Feed(_) => {}
+        Body::Feed(_) | Body::Json(_) => {}
     }
 }
 

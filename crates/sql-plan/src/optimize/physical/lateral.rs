@@ -89,7 +89,7 @@ pub(crate) fn cost_of(q: &QueryPlan) -> f64 {
     };
     match &q.body {
         Body::Block(b) => of_block(b),
-        Body::Rows(..) | Body::Feed(_) => 0.0,
+        Body::Rows(..) | Body::Feed(_) | Body::Json(_) => 0.0,
         Body::Set(first, arms) => {
             cost_of(first) + arms.iter().map(|a| cost_of(&a.query)).sum::<f64>()
         }

@@ -297,7 +297,7 @@ pub(crate) fn takes(q: &BoundQuery, e: &Expr) -> bool {
         return false;
     }
     match &q.body {
-        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) => false,
+        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) | Body::Json(_) => false,
         Body::Set(first, arms) => takes(first, e) && arms.iter().all(|a| takes(&a.query, e)),
         Body::Block(b) => {
             // Fewer rows would change what window functions see.
@@ -337,7 +337,7 @@ pub(crate) fn takes(q: &BoundQuery, e: &Expr) -> bool {
 
 pub(crate) fn put(q: &mut BoundQuery, e: &Expr, slot: u16) {
     match &mut q.body {
-        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) => {}
+        Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) | Body::Json(_) => {}
         Body::Set(first, arms) => {
             put(first, e, slot);
             arms.iter_mut().for_each(|a| put(&mut a.query, e, slot));

@@ -262,7 +262,7 @@ fn locks(q: &BoundQuery) -> bool {
                 || b.derived.iter().any(locks)
                 || b.subqueries.iter().any(|s| locks(&s.query))
         }
-        Body::Rows(..) | Body::Feed(_) => false,
+        Body::Rows(..) | Body::Feed(_) | Body::Json(_) => false,
         Body::Set(first, arms) => locks(first) || arms.iter().any(|a| locks(&a.query)),
         Body::Recursive(r) => locks(&r.seed) || r.members.iter().any(locks),
     }

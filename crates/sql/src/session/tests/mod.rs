@@ -24,6 +24,7 @@ mod handlers;
 mod held;
 mod hints;
 mod info;
+mod json;
 mod limits;
 mod load;
 mod locks;
