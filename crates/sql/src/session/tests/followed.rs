@@ -8,6 +8,8 @@ use sql_plan::plan::Plan;
 /// A table of which half the rows have 0 and the others a value of their own, and one that is joined to it.
 fn client() -> Client {
     let mut c = Client::in_test(&server());
+    // Figures that are made anew, on a slow machine in the middle of a test, are a reason to plan again.
+    c.run("SET GLOBAL innodb_stats_auto_recalc = OFF");
     c.run("CREATE TABLE n (i INT PRIMARY KEY)");
     c.run("INSERT INTO n VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)");
     c.run("CREATE TABLE t (id INT PRIMARY KEY, g INT NOT NULL, d DATE, v INT, KEY g (g))");
