@@ -38,6 +38,7 @@ pub use def::MANY;
 pub(crate) use def::{def, some};
 pub(crate) use digits::Digits;
 pub(crate) use infer::json_type;
+pub use info::last_id_as_null_call;
 pub use padded::padded;
 pub(crate) use string::substring_of;
 
