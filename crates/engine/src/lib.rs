@@ -59,7 +59,6 @@ pub use schema::{
     Catalog, CheckDef, ColumnDef, ColumnDefault, Cover, ForeignKeyDef, GeneratedDef, IndexDef,
     IndexKind, IndexOptions, IndexPart, ObjectDef, ObjectKind, ReferenceAction, Schema, SchemaDef,
     Table, TableDef, TableOptions, TableSizes, column_key, filled_up, generated_number,
-    related_key,
 };
 pub use session::{
     ChangedRow, CommitOrder, Committing, Inserted, Isolation, KeyBound, LockWait, Mark, ReadMode,

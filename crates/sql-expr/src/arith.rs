@@ -14,6 +14,8 @@ use super::ty::Shape;
 use super::val::{Int, Val};
 use crate::vars::SqlMode;
 
+mod tiny;
+
 #[cold]
 fn out_of_range(kind: &str, e: &Expr) -> SqlError {
     SqlError::expr_out_of_range(kind, &print::text(e))
@@ -157,13 +159,26 @@ fn int_div(e: &Expr, x: &Val<'_>, y: &Val<'_>, cx: &EvalCtx<'_>) -> Result<Val<'
         }
         return whole(e, x.wide().checked_div(y.wide()));
     }
-    let (Some(x), Some(y)) = (conv::to_decimal(x, cx), conv::to_decimal(y, cx)) else {
+    let (Some(dx), Some(dy)) = (conv::to_decimal(x, cx), conv::to_decimal(y, cx)) else {
         return Ok(Val::Null);
     };
-    if y.is_zero() {
-        return by_zero(cx);
-    }
-    let q = x.checked_int_div(&y).and_then(|q| q.mantissa_i128());
+    let q = match (tiny::of(x, &dx), tiny::of(y, &dy)) {
+        (None, None) if dy.is_zero() => return by_zero(cx),
+        (None, None) => dx.checked_int_div(&dy).and_then(|q| q.mantissa_i128()),
+        (x, y) => {
+            let (Some(x), Some(y)) = (
+                x.or_else(|| tiny::parts(&dx)),
+                y.or_else(|| tiny::parts(&dy)),
+            ) else {
+                // One has more digits than both together have places: the quotient is too large, or less than one.
+                return whole(e, y.is_none().then_some(0));
+            };
+            if y.0 == 0 {
+                return by_zero(cx);
+            }
+            tiny::quotient(x, y)
+        }
+    };
     whole(e, q)
 }
 

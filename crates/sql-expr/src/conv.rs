@@ -86,6 +86,11 @@ pub fn text_to_double(text: &[u8], cx: &EvalCtx<'_>) -> f64 {
     d
 }
 
+/// The number at the front of a text, without a warning.
+pub(super) fn double_prefix(text: &[u8]) -> f64 {
+    parse_double(text).0
+}
+
 /// As a whole number, with warning 1292 for text that is none; the fraction is cut off.
 pub fn text_to_int(text: &[u8], cx: &EvalCtx<'_>) -> Int {
     let (n, clean) = whole_prefix(text);

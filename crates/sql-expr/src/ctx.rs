@@ -93,6 +93,8 @@ pub struct SessionFacts {
     pub database: Option<String>,
     /// LAST_INSERT_ID() without arguments.
     pub last_insert_id: u64,
+    /// That value has been generated, and no condition has found it by `IS NULL` yet (`sql_auto_is_null`).
+    pub last_id_is_null: bool,
     /// `@@insert_id`: the AUTO_INCREMENT value that the next INSERT begins with; 0 where nobody said.
     pub insert_id: u64,
     /// FOUND_ROWS().
@@ -136,6 +138,7 @@ impl Default for SessionFacts {
             current_role: String::new(),
             database: None,
             last_insert_id: 0,
+            last_id_is_null: false,
             insert_id: 0,
             found_rows: 0,
             row_count: -1,
@@ -270,6 +273,8 @@ struct State {
     /// The first warning that a strict write must not go on with.
     fault: Option<SqlError>,
     last_insert_id: Option<u64>,
+    /// The last generated value has been compared with, as what IS NULL finds.
+    found_last_id: bool,
     /// Generators of RAND(n), by the address of the call.
     seeded: Vec<(usize, [u32; 2])>,
     /// What is waited for, and by which call.
@@ -494,6 +499,15 @@ impl<'s> EvalCtx<'s> {
 
     pub(super) fn set_last_insert_id(&self, id: u64) {
         self.state().last_insert_id = Some(id);
+    }
+
+    /// Whether the statement has looked for the last generated value by `IS NULL`.
+    pub fn last_id_was_null(&self) -> bool {
+        self.state().found_last_id
+    }
+
+    pub(super) fn find_last_id(&self) {
+        self.state().found_last_id = true;
     }
 
     /// What the error of an evaluation means.

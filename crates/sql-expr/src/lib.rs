@@ -64,7 +64,7 @@ pub use ctx::{
     WriteKey,
 };
 pub use eval::eval_constant;
-pub use func::padded;
+pub use func::{last_id_as_null_call, padded};
 pub use keys::{as_column_value, index_comparable, sort_order, write_group_key};
 pub use node::{
     AGGREGATE_SLOT, BitOp, Call, Case, CastTo, CmpOp, Column, Expr, INSERTED_SLOT, InList,

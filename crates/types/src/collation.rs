@@ -13,6 +13,7 @@ mod like;
 mod order;
 mod registry;
 mod search;
+mod tailored;
 mod uca;
 
 pub(crate) use key::{read_bytes as read_key_bytes, write_bytes as write_key_bytes};
@@ -120,7 +121,7 @@ impl CollationId {
     /// every character has its own.
     pub fn keys_begin_alike(self) -> bool {
         match info(self).kind {
-            Kind::UcaSecondary | Kind::UcaTertiary => false,
+            Kind::UcaSecondary | Kind::UcaTertiary | Kind::Tailored(..) => false,
             Kind::Unicode(language) => !language::has_pairs(language),
             _ => true,
         }

@@ -435,12 +435,12 @@ fn parent_serves(
     columns: &[u16],
     checks: bool,
 ) -> Result<(), SqlError> {
-    if parent.index_of(columns).is_some() {
+    if parent.parent_index_of(columns).is_some() {
         return Ok(());
     }
     let had = old.and_then(|o| {
         // Columns of the old definition that are those of the new by another name are where an index was.
-        let was = k.columns_in(o).and_then(|c| o.index_of(&c));
+        let was = k.columns_in(o).and_then(|c| o.parent_index_of(&c));
         let was = was.or_else(|| lost_index(o, parent));
         was.map(|i| &o.indexes[i].name)
     });

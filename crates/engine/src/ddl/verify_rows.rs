@@ -2,7 +2,7 @@
 //! who only reads goes on.
 
 use super::foreign_keys::Ties;
-use crate::schema::{ForeignKeyDef, Table, TableDef, related_key};
+use crate::schema::{ForeignKeyDef, Table, TableDef};
 use crate::session::{KeyBound, ReadMode, RowBatch, ScanSpec, Session};
 use std::sync::Arc;
 use types::SqlError;
@@ -43,7 +43,7 @@ impl Session {
             true => k.columns_in(def),
             false => k.columns_in(&parent.def),
         };
-        let Some(index) = columns.and_then(|c| parent.def.index_of(&c)) else {
+        let Some(index) = columns.and_then(|c| parent.def.parent_index_of(&c)) else {
             return Ok(());
         };
         let mut reader = self.reader_of_all().await?;
@@ -69,9 +69,11 @@ impl Session {
                 if k.columns.iter().any(|c| row.is_null(usize::from(*c))) {
                     continue;
                 }
-                let columns = k.columns.iter().map(|c| usize::from(*c));
-                let values = columns.map(|c| (&def.columns[c].ty, row.column(c)));
-                let may_be = related_key(parent.key_parts(index), values, &mut key);
+                let value = |n: usize| {
+                    let c = usize::from(k.columns[n]);
+                    (&def.columns[c].ty, row.column(c))
+                };
+                let may_be = parent.key_of_related(index, k.columns.len(), value, &mut key);
                 if may_be && key == last {
                     continue;
                 }

@@ -4,6 +4,7 @@
 //! `foreign_key_checks` off comes in any order.
 
 use super::def::{ColumnDef, ForeignKeyDef, IndexKind, IndexPart, ReferenceAction, TableDef};
+use super::table::Table;
 use types::keyenc::KeyPart;
 use types::{DataType, ValueRef};
 
@@ -87,6 +88,63 @@ impl TableDef {
             .iter()
             .position(|x| x.kind != IndexKind::Hidden && begins(&x.parts))
     }
+
+    /// The first index by which rows are found that have values in these columns: it begins with them, or has them with the columns of the clustered
+    /// key behind its own. A child needs an index of its own columns ([`index_of`](Self::index_of)); a parent is found by this, as in InnoDB.
+    pub fn parent_index_of(&self, columns: &[u16]) -> Option<usize> {
+        (0..self.indexes.len()).find(|i| {
+            let mut parts = self.entry_parts(*i);
+            let whole = |p: &IndexPart, c: u16| p.column == c && p.prefix == 0;
+            self.indexes[*i].kind != IndexKind::Hidden
+                && (columns.iter()).all(|c| parts.next().is_some_and(|p| whole(p, *c)))
+        })
+    }
+
+    /// The parts of an index, and behind them those of the clustered key of which it has not the whole column.
+    fn entry_parts(&self, index: usize) -> impl Iterator<Item = &IndexPart> {
+        let own = &self.indexes[index].parts;
+        let behind = self.indexes[0].parts.iter();
+        let behind = behind.filter(move |p| index > 0 && place_of(own, p.column).is_none());
+        own.iter().chain(behind)
+    }
+}
+
+/// Where a whole column is among these parts.
+fn place_of(parts: &[IndexPart], column: u16) -> Option<usize> {
+    parts
+        .iter()
+        .position(|p| p.column == column && p.prefix == 0)
+}
+
+impl Table {
+    /// The key with which entries of an index begin for values in the first `columns` columns that [`TableDef::parent_index_of`] goes by; `value` gives
+    /// them by their number, of types that go together with those. False where no row has such a key: see [`related_key`].
+    pub fn key_of_related<'v>(
+        &self,
+        index: usize,
+        columns: usize,
+        value: impl Fn(usize) -> (&'v DataType, ValueRef<'v>),
+        key: &mut Vec<u8>,
+    ) -> bool {
+        let own = self.key_parts(index);
+        let parts = own.iter().take(columns).zip(0..);
+        if columns <= own.len() || index == 0 {
+            return related_key(parts.map(|(p, n)| (p, value(n))), key);
+        }
+        // An entry ends with the whole clustered key, also where it has a column of that among its own.
+        let declared = &self.def.indexes[index].parts;
+        let mut next = own.len();
+        let behind = self.key_parts(0).iter().zip(&self.def.indexes[0].parts);
+        let behind = behind.map(|(p, d)| {
+            let at = place_of(declared, d.column).unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            });
+            (p, at)
+        });
+        let all = parts.chain(behind.take_while(|(_, n)| *n < columns));
+        related_key(all.map(|(p, n)| (p, value(n))), key)
+    }
 }
 
 /// Whether values of these columns can be compared as keys of each other's index. `collations`: they must be of the same one, too.
@@ -139,15 +197,14 @@ pub(crate) fn go_together(child: &ColumnDef, parent: &ColumnDef, collations: boo
     }
 }
 
-/// The key with which an index begins, of these first parts, for values of columns of these types, which go together with its own. False where no row
+/// The key with which an index begins, of these first parts, each with a value of a column of this type, which goes together with its own. False where no row
 /// of the index has such a key: what has a fixed number of bytes equals what has as many alone, and is neither cut nor filled up to be another column's.
-pub fn related_key<'v>(
-    parts: &[KeyPart],
-    values: impl Iterator<Item = (&'v DataType, ValueRef<'v>)>,
+fn related_key<'p, 'v>(
+    parts: impl Iterator<Item = (&'p KeyPart, (&'v DataType, ValueRef<'v>))>,
     key: &mut Vec<u8>,
 ) -> bool {
     key.clear();
-    for (p, (ty, v)) in parts.iter().zip(values) {
+    for (p, (ty, v)) in parts {
         let full = filled_up(ty, v);
         let v = full.as_deref().map_or(v, ValueRef::Bytes);
         if let (DataType::Binary(n), ValueRef::Bytes(b)) = (&p.ty, v)
@@ -229,7 +286,7 @@ mod tests {
             let parts: Vec<KeyPart> = parts.collect();
             let values = values.iter().map(|(t, v)| (t, ValueRef::Bytes(v)));
             let mut key = vec![1];
-            related_key(&parts, values, &mut key).then_some(key)
+            related_key(parts.iter().zip(values), &mut key).then_some(key)
         };
         let three = key(&[Binary(3)], &[(Binary(3), b"ab\0")]);
         assert!(three.is_some());

@@ -26,7 +26,7 @@ pub use def::{
     CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedDef, IndexDef, IndexKind,
     IndexOptions, IndexPart, ReferenceAction, SchemaDef, TableDef, TableOptions,
 };
-pub use foreign_key::{filled_up, related_key};
+pub use foreign_key::filled_up;
 pub(crate) use foreign_key::{go_together, stays};
 pub(crate) use object::ViewUse;
 pub use object::{ObjectDef, ObjectKind};

@@ -65,7 +65,20 @@ impl<'a> Args<'a> {
     pub(crate) fn int(&self, i: usize) -> Result<Option<Int>, SqlError> {
         let v = self.numeric(i)?;
         overflow::check(&self.args[i], &v)?;
-        Ok(conv::to_int(&v, self.cx))
+        let n = conv::to_int(&v, self.cx);
+        // A decimal with a sign becomes a number with one.
+        match (&v, n) {
+            (Val::Decimal(d), Some(n))
+                if n.wide() > i128::from(i64::MAX) && !self.args[i].ty.is_unsigned() =>
+            {
+                if d.to_f64() < 2f64.powi(64) {
+                    self.cx
+                        .warn_error(SqlError::truncated_wrong_value("DECIMAL", ""));
+                }
+                Ok(Some(Int::signed(i64::MAX)))
+            }
+            _ => Ok(n),
+        }
     }
 
     /// As a whole number, clamped to i64.

@@ -4,7 +4,7 @@ use types::SqlError;
 use types::error::codes;
 
 use super::infer::{ascii, bytes, int, text_type, uint};
-use super::numeric::in_base;
+use super::numeric::{Digits, in_base};
 use super::{FuncDef, MANY, def, some};
 use crate::base64;
 use crate::collate::Collated;
@@ -14,7 +14,7 @@ use crate::node::Args;
 use crate::node::Expr;
 use crate::node::InferCx;
 use crate::ty::{Coercibility, ExprType};
-use crate::val::Val;
+use crate::val::{Int, Val};
 
 type Out<'a> = Result<Val<'a>, SqlError>;
 type Inferred = Result<ExprType, SqlError>;
@@ -129,15 +129,15 @@ fn unhex(a: Args<'_>) -> Out<'_> {
 fn based(a: Args<'_>, base: u64) -> Out<'_> {
     let n = match a.val(0)? {
         Val::Null => return Ok(Val::Null),
-        v @ (Val::Int(_) | Val::Uint(_) | Val::Bit(..)) => conv::to_int(&v, a.cx),
+        v @ (Val::Int(_) | Val::Uint(_) | Val::Bit(..)) => conv::to_int(&v, a.cx).map(Int::bits),
         v => {
             let text = conv::text_of(&v, a.ty(0));
             a.cx.tick(text.len() / 4)?;
             // As in CONV, there is no number in nothing.
-            (!text.is_empty()).then(|| conv::whole_prefix(&text).0)
+            (!text.is_empty()).then(|| Digits::read(&text, 10).bits())
         }
     };
-    Ok(n.map_or(Val::Null, |n| Val::owned(in_base(n.bits(), base, false))))
+    Ok(n.map_or(Val::Null, |n| Val::owned(in_base(n, base, false))))
 }
 
 fn bin(a: Args<'_>) -> Out<'_> {

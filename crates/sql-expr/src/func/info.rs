@@ -10,6 +10,7 @@ use crate::ctx::Special;
 use crate::node::Args;
 use crate::node::Expr;
 use crate::node::InferCx;
+use crate::node::{Call, Node};
 use crate::ty::ExprType;
 use crate::val::Val;
 use crate::vars::VarValue;
@@ -141,6 +142,32 @@ fn last_insert_id(a: Args<'_>) -> Out<'_> {
     let n = a.int(0)?;
     a.cx.set_last_insert_id(n.map_or(0, |n| n.bits()));
     Ok(n.map_or(Val::Null, |n| Val::Uint(n.bits())))
+}
+
+/// What `IS NULL` compares an AUTO_INCREMENT column with where `sql_auto_is_null` is on: the last generated value, for one statement; NULL otherwise.
+/// It is no function of SQL.
+static LAST_ID_AS_NULL: FuncDef = def("last_insert_id", 0, 0, infer_uint_or_null, last_id_as_null)
+    .light()
+    .per_statement();
+
+fn last_id_as_null(a: Args<'_>) -> Out<'_> {
+    let facts = a.cx.facts;
+    if !facts.last_id_is_null || facts.last_insert_id == 0 {
+        return Ok(Val::Null);
+    }
+    a.cx.find_last_id();
+    Ok(Val::Uint(facts.last_insert_id))
+}
+
+/// A call of it.
+pub fn last_id_as_null_call() -> Expr {
+    Expr {
+        ty: ExprType::uint(21, true),
+        node: Node::Call(Call {
+            def: &LAST_ID_AS_NULL,
+            args: Vec::new(),
+        }),
+    }
 }
 
 fn found_rows(a: Args<'_>) -> Out<'_> {

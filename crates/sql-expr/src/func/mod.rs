@@ -40,6 +40,7 @@ pub use def::MANY;
 pub(crate) use def::{def, some};
 pub(crate) use digits::Digits;
 pub(crate) use infer::json_type;
+pub use info::last_id_as_null_call;
 pub use json_assigned::assigned_to;
 pub use json_schema::why_not_valid;
 pub use padded::padded;

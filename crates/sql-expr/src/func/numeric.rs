@@ -411,6 +411,48 @@ fn rand(a: Args<'_>) -> Out<'_> {
     Ok(Val::Double(a.cx.seeded_random(call, seed, restart)))
 }
 
+/// The whole number at the front of a text, in a base.
+pub(super) struct Digits {
+    negative: bool,
+    /// Without its sign; the largest there is where it is larger.
+    number: u64,
+    over: bool,
+}
+
+impl Digits {
+    pub fn read(text: &[u8], base: u32) -> Digits {
+        let trimmed = text.trim_ascii_start();
+        let signed = matches!(trimmed.first(), Some(b'-' | b'+'));
+        let mut d = Digits {
+            negative: trimmed.first() == Some(&b'-'),
+            number: 0,
+            over: false,
+        };
+        for &c in &trimmed[usize::from(signed)..] {
+            let Some(digit) = (c as char).to_digit(base) else {
+                break;
+            };
+            let more = d.number.checked_mul(u64::from(base));
+            match more.and_then(|n| n.checked_add(u64::from(digit))) {
+                Some(n) if !d.over => d.number = n,
+                _ => {
+                    d.number = u64::MAX;
+                    d.over = true;
+                }
+            }
+        }
+        d
+    }
+
+    /// Its 64 bits, a negative number's in two's complement, of whatever size.
+    pub fn bits(&self) -> u64 {
+        match self.negative && !self.over {
+            true => self.number.wrapping_neg(),
+            false => self.number,
+        }
+    }
+}
+
 fn convert_base(a: Args<'_>) -> Out<'_> {
     let v = a.val(0)?;
     // the bytes of bits are no digits
@@ -431,29 +473,12 @@ fn convert_base(a: Args<'_>) -> Out<'_> {
     if bits.is_some() {
         from = 10;
     }
-    let trimmed = text.trim_ascii_start();
-    let negative = trimmed.first() == Some(&b'-');
-    let digits = &trimmed[usize::from(matches!(trimmed.first(), Some(b'-' | b'+')))..];
-    let base = from.unsigned_abs() as u128;
-    let mut n: u128 = 0;
-    let mut over = false;
-    for &c in digits {
-        let Some(d) = (c as char).to_digit(base as u32) else {
-            break;
-        };
-        n = n * base + u128::from(d);
-        if n > u128::from(u64::MAX) {
-            n = u128::from(u64::MAX);
-            over = true;
-        }
-    }
-    let mut bits = n as u64;
-    if negative && !over {
-        bits = bits.wrapping_neg();
-    }
+    let digits = Digits::read(&text, from.unsigned_abs() as u32);
+    let mut bits = digits.bits();
     if from < 0 {
         // the number is signed: what does not fit is brought within i64
-        let wide = if negative { -(n as i128) } else { n as i128 };
+        let n = i128::from(digits.number);
+        let wide = if digits.negative { -n } else { n };
         bits = wide.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64 as u64;
     }
     let minus = to < 0 && (bits as i64) < 0;

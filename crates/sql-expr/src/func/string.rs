@@ -16,6 +16,7 @@ use crate::val::Val;
 
 type Out<'a> = Result<Val<'a>, SqlError>;
 type Inferred = Result<ExprType, SqlError>;
+type Text<'a> = Cow<'a, [u8]>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
@@ -280,8 +281,15 @@ fn joint(a: Args<'_>, i: usize, j: usize) -> Result<CollationId, SqlError> {
         .map(|c| c.collation)
 }
 
-fn find(a: Args<'_>, text: usize, needle: usize, pos: i64) -> Out<'_> {
-    let (t, n) = (some!(a.text(text)?), some!(a.text(needle)?));
+/// Two texts. Both are computed, with their warnings, though one of them is NULL.
+fn both<'a>(a: &Args<'a>, i: usize, j: usize) -> Result<Option<(Text<'a>, Text<'a>)>, SqlError> {
+    let (x, y) = (a.text(i)?, a.text(j)?);
+    Ok(x.zip(y))
+}
+
+fn find(a: Args<'_>, text: usize, needle: usize, pos: Option<usize>) -> Out<'_> {
+    let (t, n) = some!(both(&a, text, needle)?);
+    let pos = some!(pos.map_or(Ok(Some(1)), |p| a.i64(p))?);
     let collation = joint(a, text, needle)?;
     let cs = collation.charset();
     let chars = cs.char_count(&t) as i64;
@@ -301,12 +309,12 @@ fn find(a: Args<'_>, text: usize, needle: usize, pos: i64) -> Out<'_> {
 }
 
 fn locate(a: Args<'_>) -> Out<'_> {
-    let pos = some!(a.i64_or(2, 1)?);
+    let pos = (a.len() > 2).then_some(2);
     find(a, 1, 0, pos)
 }
 
 fn instr(a: Args<'_>) -> Out<'_> {
-    find(a, 0, 1, 1)
+    find(a, 0, 1, None)
 }
 
 fn infer_strcmp(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
@@ -316,12 +324,12 @@ fn infer_strcmp(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 }
 
 fn strcmp(a: Args<'_>) -> Out<'_> {
-    let (x, y) = (some!(a.text(0)?), some!(a.text(1)?));
+    let (x, y) = some!(both(&a, 0, 1)?);
     Ok(Val::Int(joint(a, 0, 1)?.compare(&x, &y) as i64))
 }
 
 fn find_in_set(a: Args<'_>) -> Out<'_> {
-    let (x, list) = (some!(a.text(0)?), some!(a.text(1)?));
+    let (x, list) = some!(both(&a, 0, 1)?);
     let collation = joint(a, 0, 1)?;
     if list.is_empty() || x.contains(&b',') {
         return Ok(Val::Int(0));

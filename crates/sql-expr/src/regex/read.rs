@@ -428,15 +428,14 @@ impl Reader {
         Ok((node, repeats))
     }
 
-    /// A reference by number: as many digits as make the number of a group that has begun. It may stand before its group.
+    /// A reference by number, which may stand before its group. ICU takes another digit as long as the number is less than that of the groups that have
+    /// begun, whether there is a group of the longer number or not.
     fn back(&mut self, first: char) -> Result<Node, Fault> {
         let mut n = first.to_digit(10).unwrap_or(0) as usize;
-        while let Some(d) = self.scan.peek().and_then(|c| c.to_digit(10)) {
-            let longer = n * 10 + d as usize;
-            if longer > self.groups {
-                break;
-            }
-            n = longer;
+        while n < self.groups
+            && let Some(d) = self.scan.peek().and_then(|c| c.to_digit(10))
+        {
+            n = n * 10 + d as usize;
             self.scan.raw();
         }
         self.referred = self.referred.max(n);

@@ -31,12 +31,16 @@ impl FullName {
     }
 
     fn column_ref(&self) -> ColumnRef {
-        ColumnRef {
-            name: self.column.clone(),
-            qualifier: Some(Box::new(Qualifier {
+        let qualifier = || {
+            Box::new(Qualifier {
                 schema: self.schema.clone(),
                 table: self.table.clone(),
-            })),
+            })
+        };
+        ColumnRef {
+            name: self.column.clone(),
+            // What a query in parentheses or a UNION gives is of no table.
+            qualifier: (!self.table.is_empty()).then(qualifier),
         }
     }
 

@@ -22,10 +22,10 @@ use super::select::Item;
 use super::source::TableSource;
 pub use super::spelling::same_name;
 use super::view_names::ViewNames;
-use super::zero_dates::count_as_null;
+use super::zero_dates::{count_as_null, last_id_as_null};
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{Clause, Resolved, column_text};
-use sql_expr::{Expr, Node};
+use sql_expr::{EvalCtx, Expr, Node};
 use sql_parser::ast;
 
 /// A column of FROM as unqualified names and `*` see it.
@@ -101,6 +101,21 @@ impl<'s> Names<'s> {
     pub fn table(&self, slot: u16) -> Option<&FromTable> {
         let first = self.tables.first()?.slot;
         self.tables.get(usize::from(slot.checked_sub(first)?))
+    }
+
+    /// What IS NULL finds for ODBC in the WHERE of the block itself: the zero date, and the last generated number where `sql_auto_is_null` is on.
+    pub fn odbc_nulls(&self, cx: &EvalCtx<'_>, e: &mut Expr) {
+        if cx.vars.hot().auto_is_null {
+            last_id_as_null(e, &|slot, column| {
+                self.table(slot).is_some_and(|t| match &t.source {
+                    TableSource::Engine(table) => {
+                        table.def.columns[usize::from(column)].auto_increment && !t.outer_joined
+                    }
+                    _ => false,
+                })
+            });
+        }
+        self.zero_as_null(e, 0);
     }
 
     /// Lets the zero date count as NULL in a condition of the block itself, which nest 0 is.

@@ -116,7 +116,7 @@ impl Gathering<'_> {
             let parent = parent.and_then(|p| {
                 let columns = k.columns_in(&p.def)?;
                 Some(ParentIndex {
-                    index: p.def.index_of(&columns)?,
+                    index: p.def.parent_index_of(&columns)?,
                     node: self.node(&p) as u16,
                     columns,
                 })
@@ -155,7 +155,7 @@ impl Gathering<'_> {
                 if sets {
                     more.assigned.extend(k.columns.iter().copied());
                 }
-                let turn = def.index_of(&columns);
+                let turn = def.parent_index_of(&columns);
                 children.push(ChildKey {
                     node: at as u16,
                     key,

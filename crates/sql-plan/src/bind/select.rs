@@ -171,7 +171,7 @@ impl StatementBinder<'_> {
         b.windows = self.named_windows(&s.windows, names, &mut b.subqueries, aggregates)?;
         if let Some(w) = &s.selection {
             let mut e = self.bind(w, Clause::Where, &b.names, &mut b.subqueries)?;
-            b.names.zero_as_null(&mut e, 0);
+            b.names.odbc_nulls(self.ctx.cx, &mut e);
             push_conjuncts(e, 0, &mut b.joins.conds);
         }
         let keys = self.bind_group_by(&s.group_by, b)?;

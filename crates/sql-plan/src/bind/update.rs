@@ -83,7 +83,7 @@ impl StatementBinder<'_> {
         c.base = st.base;
         if let Some(w) = selection {
             let mut e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
-            c.names.zero_as_null(&mut e, 0);
+            c.names.odbc_nulls(self.ctx.cx, &mut e);
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         Ok(c)
@@ -166,7 +166,7 @@ impl StatementBinder<'_> {
         }
         if let Some(w) = &u.selection {
             let mut e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
-            c.names.zero_as_null(&mut e, 0);
+            c.names.odbc_nulls(self.ctx.cx, &mut e);
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         one_of_each_view(&c.names, &targets)?;

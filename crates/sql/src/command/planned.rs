@@ -274,7 +274,7 @@ impl Session {
     ) -> Result<Done, ExecError> {
         let now = self.now_micros();
         let id = self.facts.connection_id;
-        let (r, warnings, total, last_id) = {
+        let (r, warnings, total, last_id, asked) = {
             let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
             cx.rows_before = self.rows_before;
             let mut x = ExecCtx {
@@ -295,9 +295,13 @@ impl Session {
             };
             let r = sql_exec::run(plan, &mut x, sink).await;
             let (w, n) = x.cx.take_warnings();
-            (r, w, n, x.cx.last_insert_id_set())
+            let asked = x.cx.last_id_was_null();
+            (r, w, n, x.cx.last_insert_id_set(), asked)
         };
         self.keep_warnings(warnings, total);
+        if asked {
+            self.facts.last_id_is_null = false;
+        }
         if matches!(plan.body, PlanBody::Insert(_)) {
             self.facts.insert_id = 0;
         }

@@ -154,6 +154,7 @@ impl Session {
         };
         if let Some(id) = done.generated_id {
             self.facts.last_insert_id = id;
+            self.facts.last_id_is_null = true;
         }
         if done.result_set {
             self.facts.row_count = -1;

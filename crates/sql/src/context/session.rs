@@ -421,6 +421,7 @@ impl Session {
         self.cache.clear();
         self.diagnostics.clear();
         self.facts.last_insert_id = 0;
+        self.facts.last_id_is_null = false;
         self.facts.insert_id = 0;
         self.facts.found_rows = 0;
         self.facts.row_count = -1;

@@ -89,6 +89,12 @@ pub(super) const SPECS: &[Spec] = &[
          MAX_DATA_LENGTH v0?, INDEX_LENGTH v0?, DATA_FREE I?, CREATE_TIME v0?, UPDATE_TIME v0?, CHECK_TIME v0?, \
          CHECKSUM v0?, STATUS v256?, EXTRA v256?",
     ),
+    // Of NDB alone: InnoDB's are not in it.
+    none(
+        "TABLESPACES",
+        "TABLESPACE_NAME v64, ENGINE v64, TABLESPACE_TYPE v64?, LOGFILE_GROUP_NAME v64?, EXTENT_SIZE U?, AUTOEXTEND_SIZE U?, \
+         MAXIMUM_SIZE U?, NODEGROUP_ID U?, TABLESPACE_COMMENT v2048?",
+    ),
     none(
         "INNODB_CMPMEM",
         "page_size i, buffer_pool_instance i, pages_used i, pages_free i, relocation_ops I, relocation_time i",

@@ -102,6 +102,10 @@ impl Session {
             // Its text is wanted.
             return None;
         }
+        if self.vars.hot().auto_is_null {
+            // What it finds by IS NULL is noted elsewhere.
+            return None;
+        }
         let plan = self.security.ready(&plan)?;
         let simple = match &plan.body {
             PlanBody::PointGet(_) => true,

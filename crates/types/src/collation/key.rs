@@ -8,6 +8,7 @@
 use super::general::{self, ASCII_FOLD, Latin};
 use super::language;
 use super::registry::{CollationInfo, Kind};
+use super::tailored;
 use super::uca::{self, Elements};
 use crate::charset::Charset;
 use std::sync::LazyLock;
@@ -48,6 +49,15 @@ pub(super) fn write(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
             write_level(info, s, uca::secondary, out);
             write_level(info, s, uca::tertiary, out);
         }
+        Kind::Tailored(by, levels) => {
+            let weights = |level| tailored::Weights::new(by, info.charset, s).level(level);
+            out.reserve(s.len() + 1);
+            weights(0).for_each(|w| CODE.push(w, out));
+            out.push(0);
+            for level in 1..usize::from(levels) {
+                write_weights(weights(level), out);
+            }
+        }
     }
 }
 
@@ -71,7 +81,8 @@ pub(super) fn head(info: &CollationInfo, s: &[u8]) -> Option<u64> {
         | Kind::Unicode(_)
         | Kind::UcaPrimary
         | Kind::UcaSecondary
-        | Kind::UcaTertiary => None,
+        | Kind::UcaTertiary
+        | Kind::Tailored(..) => None,
     }
 }
 
@@ -122,11 +133,11 @@ pub(super) fn len(info: &CollationInfo, key: &[u8]) -> Option<usize> {
         Kind::BytesPad | Kind::General | Kind::Latin(_) => mark(END_PAD, key),
         Kind::Unicode(_) => primary_len(&CODE_400, true, key),
         Kind::UcaPrimary => primary_len(&CODE, info.pad_space, key),
-        Kind::UcaSecondary | Kind::UcaTertiary => {
-            let levels = if info.kind == Kind::UcaSecondary {
-                1
-            } else {
-                2
+        Kind::UcaSecondary | Kind::UcaTertiary | Kind::Tailored(..) => {
+            let levels = match info.kind {
+                Kind::UcaSecondary => 1,
+                Kind::Tailored(_, levels) => levels - 1,
+                _ => 2,
             };
             let mut at = primary_len(&CODE, info.pad_space, key)?;
             for _ in 0..levels {
@@ -358,10 +369,13 @@ fn write_weights_padded(code: &PrimaryCode, weights: impl Iterator<Item = u32>, 
 }
 
 fn write_level(info: &CollationInfo, s: &[u8], weight: fn(u32) -> u32, out: &mut Vec<u8>) {
-    for w in Elements::new(info.charset, s)
-        .map(weight)
-        .filter(|&w| w != 0)
-    {
+    let weights = Elements::new(info.charset, s).map(weight);
+    write_weights(weights.filter(|&w| w != 0), out);
+}
+
+/// Weights of a level behind the first.
+fn write_weights(weights: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+    for w in weights {
         if w < 0xFF {
             out.push(w as u8);
         } else {
@@ -406,6 +420,16 @@ pub(super) fn weight_string(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
         Kind::Unicode(by) => {
             for w in language::Weights::new(by, info.charset, s) {
                 out.extend_from_slice(&w.to_be_bytes());
+            }
+        }
+        Kind::Tailored(by, levels) => {
+            for n in 0..usize::from(levels) {
+                if n > 0 {
+                    out.extend_from_slice(&[0, 0]);
+                }
+                for w in tailored::Weights::new(by, info.charset, s).level(n) {
+                    out.extend_from_slice(&(w as u16).to_be_bytes());
+                }
             }
         }
         Kind::UcaPrimary => level(uca::primary, out),

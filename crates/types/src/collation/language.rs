@@ -116,7 +116,7 @@ struct Table {
 static TABLES: [OnceLock<Table>; LANGUAGES] = [const { OnceLock::new() }; LANGUAGES];
 
 /// The characters of a rule, with `\uXXXX` for those that cannot be read in it.
-fn characters(text: &str) -> Vec<u32> {
+pub(super) fn characters(text: &str) -> Vec<u32> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {

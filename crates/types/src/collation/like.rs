@@ -6,6 +6,7 @@
 use super::general;
 use super::language;
 use super::registry::{CollationInfo, Kind};
+use super::tailored;
 use super::uca::Elements;
 use crate::{Pace, SqlError};
 
@@ -20,6 +21,10 @@ fn same(info: &CollationInfo, a: u32, b: u32) -> bool {
         // Here a character is its byte.
         Kind::Latin(by) => general::latin(by, a as u8) == general::latin(by, b as u8),
         Kind::Unicode(by) => language::same(by, a, b),
+        Kind::Tailored(by, levels) => {
+            let weights = |c| tailored::of_character(by, usize::from(levels), c);
+            weights(a) == weights(b)
+        }
         Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => {
             if a < 128 && b < 128 && info.kind == Kind::UcaPrimary {
                 return (a as u8).eq_ignore_ascii_case(&(b as u8));

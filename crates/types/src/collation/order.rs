@@ -3,6 +3,7 @@
 use super::general::{self, ASCII_FOLD, Latin};
 use super::language;
 use super::registry::{CollationInfo, Kind};
+use super::tailored;
 use super::uca::{self, Elements};
 use std::cmp::Ordering;
 use std::hash::Hasher;
@@ -23,6 +24,9 @@ pub(super) fn compare(info: &CollationInfo, a: &[u8], b: &[u8]) -> Ordering {
         Kind::UcaPrimary => uca_primary(info, a, b),
         Kind::UcaSecondary => uca_levels(info, a, b, 2),
         Kind::UcaTertiary => uca_levels(info, a, b, 3),
+        Kind::Tailored(by, levels) => {
+            tailored::compare(by, usize::from(levels), info.charset, a, b)
+        }
     }
 }
 
@@ -220,6 +224,13 @@ pub(super) fn hash<H: Hasher>(info: &CollationInfo, s: &[u8], state: &mut H) {
         // Equal at all levels implies equal primaries, so these alone make a sound hash for every UCA collation.
         Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => {
             hash_primaries(info, s, &mut Feed::new(state));
+        }
+        Kind::Tailored(by, _) => {
+            let mut feed = Feed::new(state);
+            tailored::Weights::new(by, info.charset, s)
+                .level(0)
+                .for_each(|w| feed.put(w));
+            feed.flush();
         }
     }
     state.write_u8(0xFF);

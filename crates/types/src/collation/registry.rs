@@ -3,6 +3,7 @@
 use super::CollationId;
 use super::general::Latin;
 use super::language::Language;
+use super::tailored::Letters;
 use crate::charset::Charset;
 
 /// Which comparison a collation uses.
@@ -26,6 +27,8 @@ pub(super) enum Kind {
     UcaSecondary,
     /// Unicode collation algorithm, three levels.
     UcaTertiary,
+    /// Unicode collation algorithm as a language orders it, and at how many levels.
+    Tailored(Letters, u8),
 }
 
 /// What INFORMATION_SCHEMA.COLLATIONS tells of a collation.
@@ -65,6 +68,18 @@ const fn c(
 /// One of UCA 4.0.0.
 const fn u(id: u16, name: &'static str, charset: Charset, language: Language) -> CollationInfo {
     c(id, name, charset, Kind::Unicode(language), true, false)
+}
+
+/// One of a language by UCA 9.0.0, where its letters alone count.
+const fn ai(id: u16, name: &'static str, letters: Letters) -> CollationInfo {
+    let kind = Kind::Tailored(letters, 1);
+    c(id, name, Charset::Utf8mb4, kind, false, false)
+}
+
+/// One of a language by UCA 9.0.0, where accents and case count, too.
+const fn cs(id: u16, name: &'static str, letters: Letters) -> CollationInfo {
+    let kind = Kind::Tailored(letters, 3);
+    c(id, name, Charset::Utf8mb4, kind, false, false)
 }
 
 /// Every collation, ascending by number. An unknown number is treated as `binary`.
@@ -383,6 +398,28 @@ pub static COLLATIONS: &[CollationInfo] = &[
         false,
         true,
     ),
+    ai(256, "utf8mb4_de_pb_0900_ai_ci", Letters::GermanPhonebook),
+    ai(257, "utf8mb4_is_0900_ai_ci", Letters::Icelandic),
+    ai(258, "utf8mb4_lv_0900_ai_ci", Letters::Latvian),
+    ai(259, "utf8mb4_ro_0900_ai_ci", Letters::Romanian),
+    ai(260, "utf8mb4_sl_0900_ai_ci", Letters::Slovenian),
+    ai(261, "utf8mb4_pl_0900_ai_ci", Letters::Polish),
+    ai(262, "utf8mb4_et_0900_ai_ci", Letters::Estonian),
+    ai(263, "utf8mb4_es_0900_ai_ci", Letters::Spanish),
+    ai(264, "utf8mb4_sv_0900_ai_ci", Letters::Swedish),
+    ai(265, "utf8mb4_tr_0900_ai_ci", Letters::Turkish),
+    ai(266, "utf8mb4_cs_0900_ai_ci", Letters::Czech),
+    ai(268, "utf8mb4_lt_0900_ai_ci", Letters::Lithuanian),
+    ai(269, "utf8mb4_sk_0900_ai_ci", Letters::Slovak),
+    ai(
+        270,
+        "utf8mb4_es_trad_0900_ai_ci",
+        Letters::SpanishTraditional,
+    ),
+    ai(271, "utf8mb4_la_0900_ai_ci", Letters::Latin),
+    ai(273, "utf8mb4_eo_0900_ai_ci", Letters::Esperanto),
+    ai(274, "utf8mb4_hu_0900_ai_ci", Letters::Hungarian),
+    ai(275, "utf8mb4_hr_0900_ai_ci", Letters::Croatian),
     c(
         278,
         "utf8mb4_0900_as_cs",
@@ -391,6 +428,28 @@ pub static COLLATIONS: &[CollationInfo] = &[
         false,
         false,
     ),
+    cs(279, "utf8mb4_de_pb_0900_as_cs", Letters::GermanPhonebook),
+    cs(280, "utf8mb4_is_0900_as_cs", Letters::Icelandic),
+    cs(281, "utf8mb4_lv_0900_as_cs", Letters::Latvian),
+    cs(282, "utf8mb4_ro_0900_as_cs", Letters::Romanian),
+    cs(283, "utf8mb4_sl_0900_as_cs", Letters::Slovenian),
+    cs(284, "utf8mb4_pl_0900_as_cs", Letters::Polish),
+    cs(285, "utf8mb4_et_0900_as_cs", Letters::Estonian),
+    cs(286, "utf8mb4_es_0900_as_cs", Letters::Spanish),
+    cs(287, "utf8mb4_sv_0900_as_cs", Letters::Swedish),
+    cs(288, "utf8mb4_tr_0900_as_cs", Letters::Turkish),
+    cs(289, "utf8mb4_cs_0900_as_cs", Letters::Czech),
+    cs(291, "utf8mb4_lt_0900_as_cs", Letters::Lithuanian),
+    cs(292, "utf8mb4_sk_0900_as_cs", Letters::Slovak),
+    cs(
+        293,
+        "utf8mb4_es_trad_0900_as_cs",
+        Letters::SpanishTraditional,
+    ),
+    cs(294, "utf8mb4_la_0900_as_cs", Letters::Latin),
+    cs(296, "utf8mb4_eo_0900_as_cs", Letters::Esperanto),
+    cs(297, "utf8mb4_hu_0900_as_cs", Letters::Hungarian),
+    cs(298, "utf8mb4_hr_0900_as_cs", Letters::Croatian),
     c(
         305,
         "utf8mb4_0900_as_ci",
@@ -399,6 +458,8 @@ pub static COLLATIONS: &[CollationInfo] = &[
         false,
         false,
     ),
+    ai(306, "utf8mb4_ru_0900_ai_ci", Letters::Russian),
+    cs(307, "utf8mb4_ru_0900_as_cs", Letters::Russian),
     c(
         309,
         "utf8mb4_0900_bin",
@@ -407,6 +468,16 @@ pub static COLLATIONS: &[CollationInfo] = &[
         false,
         false,
     ),
+    ai(314, "utf8mb4_sr_latn_0900_ai_ci", Letters::SerbianLatin),
+    cs(315, "utf8mb4_sr_latn_0900_as_cs", Letters::SerbianLatin),
+    ai(316, "utf8mb4_bs_0900_ai_ci", Letters::Bosnian),
+    cs(317, "utf8mb4_bs_0900_as_cs", Letters::Bosnian),
+    ai(318, "utf8mb4_bg_0900_ai_ci", Letters::Bulgarian),
+    cs(319, "utf8mb4_bg_0900_as_cs", Letters::Bulgarian),
+    ai(320, "utf8mb4_gl_0900_ai_ci", Letters::Galician),
+    cs(321, "utf8mb4_gl_0900_as_cs", Letters::Galician),
+    ai(322, "utf8mb4_mn_cyrl_0900_ai_ci", Letters::Mongolian),
+    cs(323, "utf8mb4_mn_cyrl_0900_as_cs", Letters::Mongolian),
 ];
 
 const BINARY_AT: u8 = 8;

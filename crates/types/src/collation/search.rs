@@ -6,6 +6,7 @@
 use super::general;
 use super::language;
 use super::registry::{CollationInfo, Kind};
+use super::tailored;
 use super::uca::Elements;
 use crate::charset::Charset;
 use crate::{Pace, SqlError};
@@ -117,6 +118,9 @@ impl<'i> Numbers<'i> {
             Kind::Latin(by) => u64::from(general::latin(by, bytes[0])),
             Kind::Binary | Kind::BytesNoPad | Kind::BytesPad => u64::from(c),
             Kind::Unicode(by) => self.number(c, language::of_character(by, c)),
+            Kind::Tailored(by, levels) => {
+                self.number(c, tailored::of_character(by, usize::from(levels), c))
+            }
             Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => self.weights(c, bytes),
         }
     }

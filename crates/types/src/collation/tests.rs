@@ -64,6 +64,33 @@ fn orders() {
         ("utf8mb4_0900_as_cs", "áb", "aB", Greater),
         ("utf8mb4_0900_as_ci", "a", "A", Equal),
         ("utf8mb4_0900_as_ci", "a", "á", Less),
+        ("utf8mb4_de_pb_0900_ai_ci", "ä", "AE", Equal),
+        ("utf8mb4_de_pb_0900_as_cs", "ä", "ae", Greater),
+        ("utf8mb4_es_0900_ai_ci", "ñ", "nz", Greater),
+        ("utf8mb4_es_0900_ai_ci", "ñ", "Ñ", Equal),
+        ("utf8mb4_es_0900_as_cs", "ñ", "Ñ", Less),
+        ("utf8mb4_es_0900_ai_ci", "ñ", "o", Less),
+        ("utf8mb4_sv_0900_ai_ci", "å", "ä", Less),
+        ("utf8mb4_sv_0900_ai_ci", "z", "å", Less),
+        ("utf8mb4_sv_0900_ai_ci", "þ", "TH", Equal),
+        ("utf8mb4_et_0900_ai_ci", "z", "t", Less),
+        ("utf8mb4_is_0900_ai_ci", "az", "á", Less),
+        ("utf8mb4_is_0900_ai_ci", "á", "b", Less),
+        (
+            "utf8mb4_lt_0900_as_cs",
+            "i\u{307}\u{301}",
+            "i\u{301}",
+            Equal,
+        ),
+        ("utf8mb4_hu_0900_ai_ci", "ddzs", "dzsdzs", Equal),
+        ("utf8mb4_hu_0900_ai_ci", "dzz", "dzs", Less),
+        ("utf8mb4_ru_0900_ai_ci", "я", "a", Less),
+        ("utf8mb4_ru_0900_ai_ci", "9", "а", Less),
+        ("utf8mb4_ru_0900_as_cs", "ё", "Ё", Less),
+        ("utf8mb4_hr_0900_ai_ci", "z", "а", Less),
+        ("utf8mb4_hr_0900_ai_ci", "я", "α", Less),
+        ("utf8mb4_hr_0900_ai_ci", "ǆ", "dž", Equal),
+        ("utf8mb4_hr_0900_ai_ci", "džz", "đ", Less),
         ("utf8mb4_unicode_ci", "a ", "a", Equal),
         ("utf8mb4_unicode_ci", "ß", "SS", Equal),
         ("utf8mb4_bin", "a", "A", Greater),
@@ -163,6 +190,29 @@ fn weight_strings_of_general_ci() {
         let mut out = Vec::new();
         CollationId::UTF8MB4_GENERAL_CI.weight_string(s.as_bytes(), &mut out);
         assert_eq!(out, want, "{s}");
+    }
+}
+
+/// As MySQL's manual has them, and the DUCET of Unicode 9.0.
+#[test]
+fn weight_strings_of_0900() {
+    for (name, s, want) in [
+        ("utf8mb4_0900_ai_ci", "AB", &[0x1C47, 0x1C60][..]),
+        ("utf8mb4_0900_ai_ci", " ñ", &[0x209, 0x1DB9]),
+        ("utf8mb4_0900_as_ci", "é", &[0x1CAA, 0, 0x20, 0x24]),
+        ("utf8mb4_0900_as_cs", "A", &[0x1C47, 0, 0x20, 0, 8]),
+        ("utf8mb4_es_0900_ai_ci", "ñ", &[0x1DB9, 0x54A5]),
+        (
+            "utf8mb4_es_0900_as_cs",
+            "Ñ",
+            &[0x1DB9, 0x54A5, 0, 0x20, 0, 8, 0x21],
+        ),
+    ] {
+        let mut out = Vec::new();
+        c(name).weight_string(s.as_bytes(), &mut out);
+        let (pairs, _) = out.as_chunks::<2>();
+        let got: Vec<u16> = pairs.iter().map(|b| u16::from_be_bytes(*b)).collect();
+        assert_eq!(got, want, "{name} {s}");
     }
 }
 

@@ -1,12 +1,12 @@
 //! Collation elements of the Unicode collation algorithm (UTS #10) for the 0900 and unicode_ci collations.
 //!
-//! The table is the DUCET without contractions; the characters are those of Unicode 9.0. Variable elements are not ignored, as
+//! The table is the DUCET of Unicode 9.0 without contractions. Variable elements are not ignored, as
 //! in MySQL. Hangul syllables are weighed as their jamo, ideographs and unassigned code points get implicit weights.
 //! The README states how this departs from MySQL's own tables.
 
 use crate::charset::Charset;
 
-/// Layout: see `data/gen_uca.pl`.
+/// Layout: see `data/gen_uca.py`.
 static TABLE: &[u8] = include_bytes!("data/uca.bin");
 const INDEX_AT: usize = 8;
 const INDEX_LEN: usize = 0x1100;

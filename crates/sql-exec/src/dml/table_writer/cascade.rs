@@ -39,7 +39,17 @@ pub(super) struct Step<'a> {
     node: u16,
     /// Its row is changed, and not deleted.
     updates: bool,
-    above: Option<&'a Step<'a>>,
+    above: Option<Above<'a>>,
+}
+
+/// Where a step comes from.
+#[derive(Clone, Copy)]
+struct Above<'a> {
+    step: &'a Step<'a>,
+    /// The row of that step as it was.
+    old: &'a [Value],
+    /// The index whose turn it is with that row: InnoDB has its entries in those behind as they were.
+    turn: Option<usize>,
 }
 
 impl Related<'_> {
@@ -114,7 +124,20 @@ impl<'a> Step<'a> {
     }
 
     fn chain(&self) -> impl Iterator<Item = &Step<'a>> {
-        std::iter::successors(Some(self), |s| s.above)
+        std::iter::successors(Some(self), |s| s.above.map(|a| a.step))
+    }
+
+    /// Whether a row above in the cascade is still a child by this key to InnoDB, which looks at entries of the child's index: its own has its turn later.
+    fn left_behind(&self, child: &Table, c: &ChildKey, key: &[u8]) -> bool {
+        let columns = &child.def.foreign_keys[c.key].columns;
+        let mut own = Vec::new();
+        let mut above = std::iter::successors(self.above, |a| a.step.above);
+        above.any(|a| {
+            a.step.node == c.node
+                && a.turn.is_some_and(|turn| turn < c.index)
+                && encode(child, c.index, (child, &columns[..]), a.old, &mut own)
+                && own == key
+        })
     }
 }
 
@@ -223,11 +246,22 @@ impl<'a> Cascade<'a> {
         if !encode(child, c.index, parent, old, &mut key) {
             return Ok(());
         }
-        if c.node == step.node
-            && (step.updates || action.refuses())
-            && own_child(child, c, old, &key)
-        {
-            return Err(self.related.has_child(child, k));
+        let deletes = new.is_none() && action == ReferenceAction::Cascade;
+        let below = Step {
+            node: c.node,
+            updates: !deletes,
+            above: Some(Above {
+                step,
+                old,
+                turn: c.turn,
+            }),
+        };
+        if below.left_behind(child, c, &key) {
+            // It is in the way, or would be a step. (A row that is gone by then is left out after that.)
+            if action.refuses() {
+                return Err(self.related.has_child(child, k));
+            }
+            self.may_go_on(&below, c)?;
         }
         let mut itself = match c.node == step.node {
             true => new.and_then(|row| Itself::of(child, c, row, &key)),
@@ -242,12 +276,6 @@ impl<'a> Cascade<'a> {
         if s.savepoints() > 0 && base::mutant!("cascade-skipped-at-a-savepoint") {
             return Ok(());
         }
-        let deletes = new.is_none() && action == ReferenceAction::Cascade;
-        let below = Step {
-            node: c.node,
-            updates: !deletes,
-            above: Some(step),
-        };
         let spec = ScanSpec {
             index: c.index,
             lower: KeyBound::Included(key.clone()),
@@ -342,7 +370,7 @@ impl<'a> Cascade<'a> {
             let column = &child.def.columns[usize::from(*own)];
             let theirs = usize::from(*theirs);
             let value = to.map_or(&Value::Null, |row| &row[theirs]);
-            let parent = below.above.map(|s| &self.related.at(s.node).table.def);
+            let parent = below.above.map(|a| &self.related.at(a.step.node).table.def);
             let full = parent.and_then(|p| filled_up(&p.columns[theirs].ty, value.as_ref()));
             match fitted(&full.map_or_else(|| value.clone(), Value::Bytes), column) {
                 Some(v) => values.push((usize::from(*own), v)),
@@ -405,18 +433,6 @@ impl<'a> Cascade<'a> {
     }
 }
 
-/// Whether a row that refers to itself is in its own way. To InnoDB it is: it looks for children as it comes to the index that they refer to, and has
-/// the entry of the row itself still before it, in an index behind.
-fn own_child(t: &Table, c: &ChildKey, old: &[Value], key: &[u8]) -> bool {
-    let columns = &t.def.foreign_keys[c.key].columns;
-    let mut own = Vec::with_capacity(key.len());
-    encode(t, c.index, (t, &columns[..]), old, &mut own);
-    own == key
-        && t.def
-            .index_of(&c.columns)
-            .is_some_and(|parent| parent < c.index)
-}
-
 /// A changed row that refers by now to the key that it had itself. InnoDB does not see it among the children: it looks for them as it comes to the index
 /// that they refer to, and makes the row's entry in an index behind later. What is missing then is its parent.
 enum Itself<'a> {
@@ -431,7 +447,7 @@ impl<'a> Itself<'a> {
         let columns = &t.def.foreign_keys[c.key].columns;
         let mut own = Vec::with_capacity(key.len());
         encode(t, c.index, (t, &columns[..]), new, &mut own);
-        if own != key || t.def.index_of(&c.columns) >= Some(c.index) {
+        if own != key || t.def.parent_index_of(&c.columns) >= Some(c.index) {
             return None;
         }
         let clustered = &t.def.indexes[0];

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use engine::{ForeignKeyDef, Inserted, Session, Table, related_key};
+use engine::{ForeignKeyDef, Inserted, Session, Table};
 use types::error::codes;
 use types::{SqlError, Value};
 
@@ -205,7 +205,9 @@ pub(super) fn encode(
     row: &[Value],
     key: &mut Vec<u8>,
 ) -> bool {
-    let columns = columns.iter().map(|c| usize::from(*c));
-    let values = columns.map(|c| (&of.def.columns[c].ty, row[c].as_ref()));
-    related_key(t.key_parts(index), values, key)
+    let value = |n: usize| {
+        let c = usize::from(columns[n]);
+        (&of.def.columns[c].ty, row[c].as_ref())
+    };
+    t.key_of_related(index, columns.len(), value, key)
 }
