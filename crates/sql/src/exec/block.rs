@@ -66,7 +66,7 @@ pub(crate) async fn run_block(
         if possible {
             let plan = (plan, rollup);
             let own = std::mem::take(&mut subs);
-            Box::pin(env.roll(block, plan, outer, own, &mut out, sink)).await?;
+            subs = Box::pin(env.roll(block, plan, outer, own, &mut out, sink)).await?;
         }
     } else if let Some(plan) = &block.group {
         if nothing {
