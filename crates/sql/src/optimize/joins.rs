@@ -118,6 +118,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
     for (step, (cost, out)) in steps.iter_mut().zip(&best.marks) {
         (step.cost, step.out) = (*cost, *out);
     }
+    note_early(&req, &statistics, &mut steps);
     if let Some(n) = best.at_most {
         steps[0].at_most = Some(n);
     }
@@ -134,6 +135,32 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         weedout,
         by_key,
     })
+}
+
+/// A table with more rows is never kept before its turn.
+const EARLY_MOST: f64 = 20_000.0;
+/// The share of what the steps before cost that keeping a table before its turn may cost: it is in vain where they have no rows.
+const EARLY_SHARE: f64 = 0.1;
+
+/// Notes which small tables are kept before the first combination is looked for: where one has no rows that are wanted, what is large is not read.
+fn note_early(req: &Request<'_>, statistics: &[Statistics<'_>], steps: &mut [Step]) {
+    if req.changes || req.locks || req.has_limit && req.group.is_none() {
+        return;
+    }
+    let mut made = 0.0;
+    let mut before = 0.0;
+    for step in steps {
+        let t = usize::from(step.table);
+        let rows = statistics[t].rows;
+        let stored = matches!(req.tables[t].source, TableSource::Engine(_));
+        let alone = step.buffer.is_some() && step.lateral.is_none() && !step.anew;
+        let small = rows <= EARLY_MOST && rows <= (before + made) * EARLY_SHARE;
+        step.early = stored && alone && small && req.joins.nest_of[t] == 0;
+        if let TableSource::Derived(n) = req.tables[t].source {
+            made += req.makes.get(n as usize).copied().unwrap_or(0.0);
+        }
+        before = step.cost;
+    }
 }
 
 /// The work of looking for a combination among those that came.

@@ -284,6 +284,8 @@ pub struct Step {
     pub nests: Vec<NestPlan>,
     /// At most this many rows are wanted (MIN and MAX from an index).
     pub at_most: Option<u64>,
+    /// Its rows are kept before the first combination is looked for: where there are none, there is no combination.
+    pub early: bool,
     /// Of entries that agree in leading parts of the index no more than these are wanted.
     pub jump: Option<Jump>,
     /// Estimated rows for each combination before.
