@@ -8,7 +8,7 @@ use types::keyenc::{KeyPart, NOT_NULL_MARK, NULL_MARK};
 use types::{DataType, SqlError, ValueRef};
 
 use super::union::union;
-use crate::plan::{Access, Block, KeyExpr, LockSpec, RangeAccess};
+use crate::plan::{Access, Beginning, Block, KeyExpr, LockSpec, RangeAccess};
 use sql_expr::{EvalCtx, Expr, Node, RowSource, Val, as_column_value};
 use sql_parser::ast;
 
@@ -167,8 +167,19 @@ fn index_ranges(
     if !r.points.is_empty() {
         return points(part, r, prefix, cx, row);
     }
-    if let Some(text) = &r.begins {
-        return Ok(Ranges::Some(vec![beginning(part, text, prefix)]));
+    match &r.begins {
+        Some(Beginning::Text(text)) => {
+            return Ok(Ranges::Some(vec![beginning(part, text, prefix)]));
+        }
+        Some(Beginning::Pattern(l)) => match l.prefix_now(cx, row)? {
+            None => return Ok(Ranges::Some(Vec::new())),
+            Some((text, _)) if Beginning::is_range(&text) => {
+                return Ok(Ranges::Some(vec![beginning(part, &text, prefix)]));
+            }
+            // What has the equal ones.
+            Some(_) => {}
+        },
+        None => {}
     }
     if r.low.is_none() && r.high.is_none() && !r.not_null {
         let range = if prefix.is_empty() {

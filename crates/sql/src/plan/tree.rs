@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::{Cover, ObjectDef, Table};
 
-use super::estimates::Estimate;
+use super::estimates::{Estimate, is_range};
 use super::windows::WindowPlan;
 use crate::access::needs::{Guarded, Needs};
 use crate::bind::from::NestKind;
@@ -21,7 +21,7 @@ use crate::bind::tree::{
 };
 use crate::sink::ColumnMeta;
 use sql_expr::memory::Charge;
-use sql_expr::{EvalCtx, Expr};
+use sql_expr::{EvalCtx, Expr, LikeNode};
 
 /// A query ready to run.
 pub type QueryPlan = Query<Block>;
@@ -362,8 +362,8 @@ pub struct RangeAccess {
     pub low: Option<(KeyExpr, bool)>,
     /// Upper bound of the next part and whether it is inside.
     pub high: Option<(KeyExpr, bool)>,
-    /// Text that the next part begins with.
-    pub begins: Option<Vec<u8>>,
+    /// What the next part begins with.
+    pub begins: Option<Beginning>,
     /// NULLs of the next part are outside although there is no lower bound.
     pub not_null: bool,
     /// Parts of the same index of which a row may be in any (the arms of an OR). Where there are some, they say it all: nothing
@@ -371,6 +371,22 @@ pub struct RangeAccess {
     pub arms: Vec<RangeAccess>,
     /// From the end.
     pub backward: bool,
+}
+
+/// What a text begins with.
+#[derive(Debug, Clone)]
+pub enum Beginning {
+    /// This text.
+    Text(Vec<u8>),
+    /// What the pattern begins with that an execution has: perhaps nothing.
+    Pattern(Box<LikeNode>),
+}
+
+impl Beginning {
+    /// Whether the texts that begin so are neighbours in an index.
+    pub fn is_range(text: &[u8]) -> bool {
+        is_range(text)
+    }
 }
 
 /// A pair of values that must be equal, of this table and of tables before.
@@ -439,6 +455,9 @@ impl RangeAccess {
             .for_each(|k| f(&k.expr));
         for (k, _) in self.low.iter().chain(&self.high) {
             f(&k.expr);
+        }
+        if let Some(Beginning::Pattern(l)) = &self.begins {
+            f(&l.pattern);
         }
         self.arms.iter().for_each(|arm| arm.each_key(f));
     }
