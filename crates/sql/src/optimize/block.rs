@@ -15,6 +15,7 @@ use super::hints;
 use super::joins;
 use super::lateral;
 use super::needless;
+use super::selectivity::Estimator;
 use super::spool;
 use super::unnest;
 use super::windows;
@@ -135,7 +136,7 @@ impl Optimizer<'_> {
             weedout: found.weedout,
         };
         self.check_size(&block, changes)?;
-        block.rows = rows_out(&block, found.rows);
+        block.rows = rows_out(&block, found.rows, self.estimator());
         finish_block(&mut block, changes);
         Ok(block)
     }
@@ -221,12 +222,20 @@ fn put_by_key(tables: &[FromTable], derived: &mut [QueryPlan], by_key: Vec<(usiz
 }
 
 /// Rows that a block yields, where `joined` come out of its joins.
-fn rows_out(block: &Block, joined: f64) -> f64 {
+fn rows_out(block: &Block, joined: f64, estimator: Estimator<'_>) -> f64 {
+    let jumps = block.steps.first().is_some_and(|s| s.jump.is_some());
     let rows = match &block.group {
         Some(g) if g.keys.is_empty() => 1.0,
+        // They are counted already.
+        Some(_) if jumps => joined,
         Some(_) => (joined * GROUPED).max(1.0),
         None => joined,
     };
+    let kept = block
+        .having
+        .as_ref()
+        .map_or(1.0, |h| estimator.of_groups(h));
+    let rows = (rows * kept).max(rows.min(1.0));
     let most = block
         .limit
         .as_ref()

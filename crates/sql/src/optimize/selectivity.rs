@@ -54,6 +54,17 @@ impl Estimator<'_> {
         }
     }
 
+    /// The share of groups for which a condition holds, by convention: what aggregates come to is in no statistics.
+    pub fn of_groups(self, condition: &Expr) -> f64 {
+        let places = Places::new(u16::MAX, std::iter::empty());
+        let selectivity = Selectivity {
+            estimator: self,
+            tables: &[],
+            places: &places,
+        };
+        selectivity.of(condition)
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.noted.borrow().len()
