@@ -2,6 +2,8 @@
 //! sort, row by row under the latch, without copying rows out first; into the grouping, where there may be many rows, by batches of the
 //! columns that are read.
 
+mod ordered;
+
 use engine::{KeyBound, ReadMode, RowBatch, RowRef, ScanSpec};
 use types::SqlError;
 
@@ -12,7 +14,7 @@ use super::join::{Join, all_hold, passes};
 use super::keep::Kept;
 use super::keys::{self, Ranges};
 use super::output::{Output, flush_now_and_then, limits};
-use super::row::{Candidate, OnlySubs};
+use super::row::{Candidate, Nulls, OnlySubs};
 use super::spill::group::GroupSpill;
 use super::spool;
 use super::sub::SubValues;
@@ -133,7 +135,14 @@ impl Grouping<'_> {
             false => None,
         };
         let mut grouper = Grouper::new(plan, spill, cx.memory());
-        if self.scanned && plain && !plan.in_order {
+        let step = block.steps.first();
+        // What an index does not have is read sooner for many entries at a time.
+        let whole = step.is_some_and(|s| s.cover.is_some() || keys::index_of(&s.access).0 == 0);
+        if self.scanned && plain && plan.in_order && whole {
+            let scans = Scans::new(block, env, &OnlySubs { subs, outer })?;
+            let all = self.in_order(scans, env, subs, &mut grouper, out, sink);
+            Box::pin(all).await?;
+        } else if self.scanned && plain && !plan.in_order {
             let rest = OnlySubs { subs, outer };
             let scans = Scans::new(block, env, &rest)?;
             let jump = block.steps[0].jump.filter(|_| !scans.inexact);
@@ -578,17 +587,4 @@ async fn join_rows(
     *subs = std::mem::take(&mut join.subs);
     *kept = join.into_kept();
     Ok(())
-}
-
-/// The row of a group without rows: NULL in every table of the block.
-struct Nulls<'a>(&'a dyn RowSource, u16);
-
-impl RowSource for Nulls<'_> {
-    fn column(&self, slot: u16, ordinal: u16) -> types::ValueRef<'_> {
-        if slot >= self.1 {
-            types::ValueRef::Null
-        } else {
-            self.0.column(slot, ordinal)
-        }
-    }
 }

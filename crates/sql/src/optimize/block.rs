@@ -12,7 +12,7 @@ use super::extremes;
 use super::fast;
 use super::first_rows;
 use super::hints;
-use super::joins;
+use super::joins::{self, JoinPlan};
 use super::lateral;
 use super::needless;
 use super::selectivity::Estimator;
@@ -24,7 +24,7 @@ use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
 use crate::bind::tree::{BoundBlock, GroupPlan};
-use crate::plan::{Block, LockSpec, QueryPlan, Step, TablePlan};
+use crate::plan::{Block, LockSpec, QueryPlan, TablePlan};
 use sql_expr::Expr;
 
 /// Groups for each row, where nothing better is known.
@@ -95,7 +95,7 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let mut found = joins::plan(request)?;
-        settle_jump(&mut found.steps, &mut group, &mut distinct, &output);
+        settle_groups(&mut found, &mut group, &mut distinct, &output);
         put_by_key(&tables, &mut derived, found.by_key);
         let shown = windows::Shown {
             output: &mut output,
@@ -182,14 +182,19 @@ fn read_of(b: &BoundBlock, places: &Places, changes: bool) -> Vec<Vec<u16>> {
     }
 }
 
-/// Takes back jumps that do not go with the groups, and makes groups of rows that are wanted once.
-fn settle_jump(
-    steps: &mut [Step],
+/// Tells the aggregates what comes in order, takes back jumps that do not go with the groups, and makes groups of rows that are wanted once.
+fn settle_groups(
+    found: &mut JoinPlan,
     group: &mut Option<GroupPlan>,
     distinct: &mut bool,
     output: &[Expr],
 ) {
-    let Some(step) = steps.first_mut().filter(|s| s.jump.is_some()) else {
+    if let Some(g) = group {
+        let told = found.neighbours.iter();
+        told.for_each(|n| g.aggregates[*n].neighbours = true);
+    }
+    let first = found.steps.first_mut();
+    let Some(step) = first.filter(|s| s.jump.is_some()) else {
         return;
     };
     match group {

@@ -37,6 +37,8 @@ pub(crate) struct JoinPlan {
     pub ordered: bool,
     /// The rows of each group come one behind the other; `true` where that is in the order asked for.
     pub groups: Option<bool>,
+    /// The aggregates, by place, whose equal arguments come one behind the other.
+    pub neighbours: Vec<usize>,
     /// Rows that come out of them, roughly.
     pub rows: f64,
     /// The tables, by place, of which each combination of rows is wanted once; empty where all are.
@@ -76,6 +78,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
             steps: Vec::new(),
             constant,
             groups: None,
+            neighbours: Vec::new(),
             ordered: true,
             rows: 1.0,
             weedout: Vec::new(),
@@ -130,6 +133,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         steps,
         constant,
         groups: best.groups,
+        neighbours: best.neighbours,
         ordered: best.sorted,
         rows: best.rows,
         weedout,
@@ -242,6 +246,7 @@ struct Arranged {
     at_most: Option<u64>,
     jump: Option<Jump>,
     groups: Option<bool>,
+    neighbours: Vec<usize>,
     rows: f64,
     cost: f64,
     marks: Vec<(f64, f64)>,
@@ -330,6 +335,10 @@ fn arrange(
         (None, None) => order::satisfy_groups(req, &graph.paths, &mut ordered),
         _ => None,
     };
+    let neighbours = match (at_most, &jumps, groups) {
+        (None, None, None) => order::satisfy_distinct(req, &graph.paths, &mut ordered),
+        _ => Vec::new(),
+    };
     let (mut rows, mut cost, mut marks) = (found.rows, found.cost, found.marks);
     if let Some((_, groups, costs)) = jumps {
         (rows, cost) = (groups, costs);
@@ -342,6 +351,7 @@ fn arrange(
         at_most,
         jump: jumps.map(|j| j.0),
         groups,
+        neighbours,
         rows,
         cost,
         marks,
