@@ -11,7 +11,7 @@ mod side;
 
 pub(crate) use answers::Answer;
 pub(crate) use loaded::{Dataset, Part};
-pub(crate) use run::{Judge, Question, ask_all, questions};
+pub(crate) use run::{Question, RightAnswer, ask_all, questions};
 
 use crate::peers::Who;
 use harness::step::Outcome;

@@ -19,12 +19,12 @@ pub(crate) struct Question {
     /// Its text.
     pub(crate) sql: String,
     /// The right answer, where it is known; otherwise the sides are held to each other.
-    pub(crate) judge: Option<Judge>,
+    pub(crate) judge: Option<RightAnswer>,
 }
 
 /// A right answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Judge {
+pub(crate) struct RightAnswer {
     /// Whose it is.
     pub(crate) name: &'static str,
     /// The answer.

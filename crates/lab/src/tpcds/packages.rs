@@ -1,7 +1,7 @@
 //! What comes from Python's packages: rows, queries, answers. They are installed into a folder of the cache, and what they made is kept there.
 
 use super::dialect;
-use crate::query_comparison::{Answer, Judge, Question};
+use crate::query_comparison::{Answer, Question, RightAnswer};
 use harness::step::{self, Outcome};
 use harness::workspace;
 use serde::Deserialize;
@@ -72,7 +72,7 @@ pub(super) fn questions(made: &Path, cache: &Path) -> Outcome<Vec<Question>> {
         Ok(Question {
             name: name.clone(),
             sql: dialect::of_mysql(text),
-            judge: Some(Judge {
+            judge: Some(RightAnswer {
                 name: "DuckDB",
                 answer,
                 relative: RELATIVE,
