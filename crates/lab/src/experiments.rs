@@ -11,7 +11,7 @@ use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
 use crate::{
     backup, catalog, ch, conversions, formats, hot, joins, lag, machine, report, spill,
-    tpcc_formats, tpch,
+    tpcc_formats, tpcds, tpch,
 };
 use harness::install;
 use harness::scratch::Scratch;
@@ -67,6 +67,8 @@ enum Statements {
     Conversions(conversions::Options),
     /// TPC-H's 22 queries beside MariaDB.
     Tpch(tpch::Options),
+    /// TPC-DS's 99 queries beside MariaDB, held to DuckDB's answers.
+    Tpcds(tpcds::Options),
     /// The CH-benCHmark's 22 queries over TPC-C's tables beside MariaDB.
     Ch(ch::Options),
     /// Sixty queries over skewed and correlated tables beside MariaDB.
@@ -91,6 +93,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         Some(Statements::Formats(options)) => return formats::command(options),
         Some(Statements::Conversions(options)) => return conversions::command(options),
         Some(Statements::Tpch(options)) => return tpch::command(options),
+        Some(Statements::Tpcds(options)) => return tpcds::command(options),
         Some(Statements::Ch(options)) => return ch::command(options),
         Some(Statements::Joins(options)) => return joins::command(options),
         Some(Statements::Spill(options)) => return spill::command(options),
@@ -157,7 +160,7 @@ fn list() {
         "  E13 beside clients is `cargo xtask lab conversions [--rows 1000000] [--repeats 3]`."
     );
     println!(
-        "\n  Queries beside MariaDB: `cargo xtask lab tpch [--scale 0.2]`, `cargo xtask lab ch`, `cargo xtask lab joins [--stale]`."
+        "\n  Queries beside MariaDB: `cargo xtask lab tpch [--scale 0.2]`, `cargo xtask lab tpcds`, `cargo xtask lab ch`, `cargo xtask lab joins [--stale]`."
     );
     println!("\n  What everybody wants at once: `cargo xtask lab hot [--wants row,pair,end]`.");
     println!(

@@ -34,6 +34,7 @@ mod sysbench_matrix;
 mod time_series;
 mod tpcc;
 mod tpcc_formats;
+mod tpcds;
 mod tpch;
 
 use harness::step::Outcome;

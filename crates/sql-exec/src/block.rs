@@ -2,6 +2,8 @@
 //! sort, row by row under the latch, without copying rows out first; into the grouping, where there may be many rows, by batches of the
 //! columns that are read.
 
+mod ordered;
+
 use engine::{KeyBound, ReadMode, RowBatch, RowRef, ScanSpec};
 use types::SqlError;
 
@@ -12,7 +14,7 @@ use super::join::{Join, all_hold, passes};
 use super::keep::Kept;
 use super::keys::{self, Ranges};
 use super::output::{Output, flush_now_and_then, limits};
-use super::row::{Candidate, OnlySubs};
+use super::row::{Candidate, Nulls, OnlySubs};
 use super::spill::group::GroupSpill;
 use super::spool;
 use super::sub::SubValues;
@@ -66,7 +68,7 @@ pub(crate) async fn run_block(
         if possible {
             let plan = (plan, rollup);
             let own = std::mem::take(&mut subs);
-            Box::pin(env.roll(block, plan, outer, own, &mut out, sink)).await?;
+            subs = Box::pin(env.roll(block, plan, outer, own, &mut out, sink)).await?;
         }
     } else if let Some(plan) = &block.group {
         if nothing {
@@ -132,7 +134,11 @@ impl Grouping<'_> {
             false => None,
         };
         let mut grouper = Grouper::new(plan, spill, cx.memory());
-        if let Some(fused) = self.fused {
+        if self.fused == Some(Fused::InOrder) {
+            let scans = Scans::new(block, env, &OnlySubs { subs, outer })?;
+            let all = self.in_order(scans, env, subs, &mut grouper, out, sink);
+            Box::pin(all).await?;
+        } else if let Some(fused) = self.fused {
             let rest = OnlySubs { subs, outer };
             let scans = Scans::new(block, env, &rest)?;
             // Where the range is not known exactly, each row is looked at.
@@ -289,7 +295,7 @@ impl<'p> Scans<'p> {
         let Some((lower, upper)) = self.ranges.next() else {
             return Ok(None);
         };
-        let (index, backward) = keys::index_of(&self.block.steps[0].access);
+        let (index, backward) = self.block.steps[0].access.index();
         let spec = ScanSpec {
             index,
             lower,
@@ -377,7 +383,7 @@ async fn batch_scan(
     rest: &OnlySubs<'_>,
     grouper: &mut BatchGrouper<'_>,
 ) -> Result<(), SqlError> {
-    let clustered = keys::index_of(&scans.block.steps[0].access).0 == 0;
+    let clustered = scans.block.steps[0].access.index().0 == 0;
     let mut batch = RowBatch::new();
     while let Some(mut scan) = scans.next(env)? {
         loop {
@@ -556,17 +562,4 @@ async fn join_rows(
     *subs = std::mem::take(&mut join.subs);
     *kept = join.into_kept();
     Ok(())
-}
-
-/// The row of a group without rows: NULL in every table of the block.
-struct Nulls<'a>(&'a dyn RowSource, u16);
-
-impl RowSource for Nulls<'_> {
-    fn column(&self, slot: u16, ordinal: u16) -> types::ValueRef<'_> {
-        if slot >= self.1 {
-            types::ValueRef::Null
-        } else {
-            self.0.column(slot, ordinal)
-        }
-    }
 }

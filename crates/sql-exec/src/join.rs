@@ -4,6 +4,7 @@
 //! where equalities allow). Outer joins follow MySQL's scheme: a nest of tables remembers whether it found a match; when its
 //! first table runs out without one, its tables become NULL once.
 
+mod early;
 mod kept_rows;
 mod lateral;
 mod look_ahead;
@@ -16,7 +17,7 @@ use types::{SqlError, ValueRef};
 use super::Env;
 use super::ahead::Ahead;
 use super::grace::Later;
-use super::keep::{Kept, keep};
+use super::keep::Kept;
 use super::keymap::KeyMap;
 use super::keys::{self, Part};
 use super::memo;
@@ -254,6 +255,9 @@ impl<'p> Join<'p> {
             return Ok(!std::mem::replace(&mut self.started, true));
         }
         let mut enter = !std::mem::replace(&mut self.started, true);
+        if enter && self.steps.iter().any(|s| s.early) && !Box::pin(self.keep_early(env)).await? {
+            return Ok(false);
+        }
         let mut s = if enter { 0 } else { n - 1 };
         loop {
             let begun = env.begun();
@@ -418,15 +422,10 @@ impl<'p> Join<'p> {
             if step.lateral.is_some() {
                 self.make_key(s, env).await?;
             } else if self.levels[t].kept.is_none() {
-                let mode = self.modes[t];
-                let begun = env.begun();
-                let room = self.may_spill(s).then(|| Room::join(cx));
-                let (outer, subs) = (self.outer, &self.subs);
-                let mut kept = keep(block, step, mode, env, outer, subs, room).await?;
+                let mut kept = self.keep(s, env).await?;
                 if let Some(built) = kept.take_built() {
                     Later::add(&mut self.later, s, built, Room::join(cx));
                 }
-                env.tell(block, Place::Kept(s as u16), begun, 1, kept.len() as u64);
                 self.levels[t].kept = Some(kept);
             }
             if self.later.is_some() {
@@ -492,7 +491,7 @@ impl<'p> Join<'p> {
                 let Some(table) = block.tables[t].stored() else {
                     return Ok(false);
                 };
-                let backward = keys::index_of(&step.access).1;
+                let backward = step.access.index().1;
                 let spec = ScanSpec {
                     index,
                     lower,

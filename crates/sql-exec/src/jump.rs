@@ -10,7 +10,7 @@ use types::{SqlError, ValueRef};
 use super::Env;
 use super::group::Grouper;
 use super::join::passes;
-use super::keys::{self, KeyRange};
+use super::keys::KeyRange;
 use super::row::{Candidate, OnlySubs};
 use sql_plan::plan::{Block, Jump, Step};
 
@@ -81,7 +81,7 @@ async fn look(
 ) -> Result<Option<Seen>, SqlError> {
     let cx = env.cx;
     let step: &Step = &block.steps[0];
-    let (slot, index) = (block.slot(step), keys::index_of(&step.access).0);
+    let (slot, index) = (block.slot(step), step.access.index().0);
     let table = block.tables[usize::from(step.table)]
         .stored()
         .ok_or_else(|| SqlError::internal("a stored table is expected"))?;

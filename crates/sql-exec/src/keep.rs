@@ -488,7 +488,7 @@ async fn stored(
     };
     let cx = env.cx;
     let (parts, inexact) = keys::parts(table, &step.access, cx, rest)?;
-    let backward = keys::index_of(&step.access).1;
+    let backward = step.access.index().1;
     let several = matches!(step.access, Access::Union(_)) && parts.len() > 1;
     let mut seen = several.then(|| KeyMap::new(cx.memory()));
     let mut batches: Vec<RowBatch> = Vec::new();

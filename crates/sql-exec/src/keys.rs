@@ -10,7 +10,7 @@ use types::{DataType, SqlError, ValueRef};
 use super::union::union;
 use sql_expr::{EvalCtx, Expr, Node, RowSource, Val, as_column_value};
 use sql_parser::ast;
-use sql_plan::plan::{Access, Block, KeyExpr, LockSpec, RangeAccess};
+use sql_plan::plan::{Access, Beginning, Block, KeyExpr, LockSpec, RangeAccess};
 
 /// A range of an index.
 pub(crate) type KeyRange = (KeyBound, KeyBound);
@@ -167,8 +167,19 @@ fn index_ranges(
     if !r.points.is_empty() {
         return points(part, r, prefix, cx, row);
     }
-    if let Some(text) = &r.begins {
-        return Ok(Ranges::Some(vec![beginning(part, text, prefix)]));
+    match &r.begins {
+        Some(Beginning::Text(text)) => {
+            return Ok(Ranges::Some(vec![beginning(part, text, prefix)]));
+        }
+        Some(Beginning::Pattern(l)) => match l.prefix_now(cx, row)? {
+            None => return Ok(Ranges::Some(Vec::new())),
+            Some((text, _)) if Beginning::is_range(&text) => {
+                return Ok(Ranges::Some(vec![beginning(part, &text, prefix)]));
+            }
+            // What has the equal ones.
+            Some(_) => {}
+        },
+        None => {}
     }
     if r.low.is_none() && r.high.is_none() && !r.not_null {
         let range = if prefix.is_empty() {
@@ -194,7 +205,7 @@ pub(crate) fn parts(
 ) -> Result<(Vec<Part>, bool), SqlError> {
     let everything = |index| (vec![(index, (KeyBound::None, KeyBound::None))], true);
     let Access::Union(arms) = access else {
-        let index = index_of(access).0;
+        let index = access.index().0;
         return Ok(match ranges(table, access, cx, row)? {
             Ranges::Some(list) => (list.into_iter().map(|r| (index, r)).collect(), false),
             Ranges::Inexact => everything(index),
@@ -327,15 +338,6 @@ fn bounded(
     }
     let range = (low.unwrap_or_else(whole), high.unwrap_or_else(whole));
     Ok(Ranges::Some(vec![range]))
-}
-
-/// The index and direction of an access path.
-pub(crate) fn index_of(access: &Access) -> (usize, bool) {
-    match access {
-        Access::Full { index, backward } => (*index, *backward),
-        Access::Range(r) => (r.index, r.backward),
-        Access::Get(_) | Access::Union(_) | Access::Nothing => (0, false),
-    }
 }
 
 /// How a table is read under a locking clause.

@@ -28,7 +28,7 @@ use sql_plan::plan::{Block, GROUP_SLOT, GroupPlan, ROLLUP_SLOT, Rollup};
 use sql_plan::sink::ResultSink;
 
 impl Env<'_> {
-    /// Makes the groups of a block's rows and sends them.
+    /// Makes the groups of a block's rows and sends them; yields the values of its subqueries.
     pub(super) async fn roll(
         &mut self,
         block: &Block,
@@ -37,7 +37,7 @@ impl Env<'_> {
         subs: SubValues,
         out: &mut Output<'_>,
         sink: &mut dyn ResultSink,
-    ) -> Result<(), SqlError> {
+    ) -> Result<SubValues, SqlError> {
         let groups = Rolling::new(block, plan, rollup, self.cx);
         groups.run(self, outer, subs, out, sink).await
     }
@@ -150,7 +150,7 @@ impl<'p> Rolling<'p> {
         subs: SubValues,
         out: &mut Output<'_>,
         sink: &mut dyn ResultSink,
-    ) -> Result<(), SqlError> {
+    ) -> Result<SubValues, SqlError> {
         let (sorter, mut subs) = self.sorter(env, outer, subs).await?;
         let sorted = sorter.finish(env).await?;
         let begun = env.begun();
@@ -160,7 +160,7 @@ impl<'p> Rolling<'p> {
                 .add_row(&values, env, outer, &mut subs, out, sink)
                 .await?
             {
-                return Ok(());
+                return Ok(subs);
             }
         }
         if let Some(mut merged) = sorted.merged {
@@ -170,7 +170,7 @@ impl<'p> Rolling<'p> {
                     .add_row(&values, env, outer, &mut subs, out, sink)
                     .await?
                 {
-                    return Ok(());
+                    return Ok(subs);
                 }
             }
         }
@@ -178,7 +178,7 @@ impl<'p> Rolling<'p> {
             self.send(0, env, outer, &mut subs, out, sink).await?;
         }
         env.tell(self.block, Place::Groups, begun, 1, self.sent);
-        Ok(())
+        Ok(subs)
     }
 
     /// The rows, sorted by the grouping values.

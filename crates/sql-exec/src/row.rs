@@ -130,3 +130,16 @@ impl RowSource for OnlySubs<'_> {
         Some(self.subs)
     }
 }
+
+/// The row of a group without rows: NULL in every table of a block, whose first slot it knows; rows around it are what they are.
+pub(crate) struct Nulls<'a>(pub &'a dyn RowSource, pub u16);
+
+impl RowSource for Nulls<'_> {
+    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
+        if slot >= self.1 {
+            ValueRef::Null
+        } else {
+            self.0.column(slot, ordinal)
+        }
+    }
+}

@@ -44,9 +44,29 @@ impl LikeNode {
         let Val::Bytes(p) = self.pattern.as_const()? else {
             return None;
         };
+        Some(self.prefix_of(p))
+    }
+
+    /// As [`prefix`](Self::prefix), for the pattern that an execution has; `None` for NULL.
+    ///
+    /// # Errors
+    /// Those of evaluating the pattern.
+    pub fn prefix_now(
+        &self,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+    ) -> Result<Option<(Vec<u8>, bool)>, SqlError> {
+        let p = self.pattern.eval(cx, row)?;
+        if p.is_null() {
+            return Ok(None);
+        }
+        Ok(Some(self.prefix_of(&conv::text_of(&p, &self.pattern.ty))))
+    }
+
+    fn prefix_of(&self, pattern: &[u8]) -> (Vec<u8>, bool) {
         let charset = self.collation.charset();
         let mut out = Vec::new();
-        let mut rest: &[u8] = p;
+        let mut rest = pattern;
         while let Some((c, n)) = charset.next_char(rest) {
             if Some(c) == self.escape && rest.len() > n {
                 rest = &rest[n..];
@@ -56,12 +76,12 @@ impl LikeNode {
                 continue;
             }
             if c == u32::from(b'%') || c == u32::from(b'_') {
-                return Some((out, false));
+                return (out, false);
             }
             out.extend_from_slice(&rest[..n]);
             rest = &rest[n..];
         }
-        Some((out, true))
+        (out, true)
     }
 
     pub(super) fn truth(

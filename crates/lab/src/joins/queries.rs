@@ -42,6 +42,7 @@ fn parsed(text: &str) -> Outcome<Vec<Question>> {
             (Some((name, _)), _) => out.push(Question {
                 name: name.to_owned(),
                 sql: String::new(),
+                judge: None,
             }),
             (None, Some(question)) => {
                 question.sql.push_str(line);

@@ -7,25 +7,48 @@
 use std::cmp::Ordering;
 
 /// What a server has answered.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Answer {
+#[derive(Debug, Clone, Default, PartialEq, serde::Deserialize)]
+pub(crate) struct Answer {
     /// The names of the columns.
-    pub(super) columns: Vec<String>,
+    pub(crate) columns: Vec<String>,
     /// The cells as text; none for NULL.
-    pub(super) rows: Vec<Vec<Option<String>>>,
+    pub(crate) rows: Vec<Vec<Option<String>>>,
+}
+
+/// Whose answer another is held to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Whose {
+    /// The name.
+    pub(super) name: &'static str,
+    /// By which share numbers with a fraction may differ.
+    pub(super) relative: f64,
+}
+
+impl Whose {
+    /// A server that computes as ours does.
+    pub(super) const MARIADB: Whose = Whose {
+        name: "MariaDB",
+        relative: 1e-9,
+    };
 }
 
 type Row = Vec<Option<String>>;
 
 /// Why these are not the same answer to `sql`; nothing where they are.
-pub(super) fn difference(sql: &str, ours: &Answer, theirs: &Answer) -> Option<String> {
+pub(super) fn difference(
+    sql: &str,
+    ours: &Answer,
+    theirs: &Answer,
+    whose: Whose,
+) -> Option<String> {
+    let Whose { name, relative } = whose;
     if ours.rows.len() != theirs.rows.len() {
         let (n, m) = (ours.rows.len(), theirs.rows.len());
-        return Some(format!("{n} rows, {m} of MariaDB"));
+        return Some(format!("{n} rows, {m} of {name}"));
     }
-    let place = first_difference(&ours.rows, &theirs.rows)?;
+    let place = first_difference(&ours.rows, &theirs.rows, relative)?;
     let as_they_stand = Some(format!(
-        "row {}: {} | {} of MariaDB",
+        "row {}: {} | {} of {name}",
         place + 1,
         shown(&ours.rows[place]),
         shown(&theirs.rows[place])
@@ -40,14 +63,14 @@ pub(super) fn difference(sql: &str, ours: &Answer, theirs: &Answer) -> Option<St
             let key = |row: &Row| keys.iter().map(|&k| row[k].clone()).collect();
             rows.iter().map(key).collect()
         };
-        if first_difference(&of(&ours.rows), &of(&theirs.rows)).is_some() {
+        if first_difference(&of(&ours.rows), &of(&theirs.rows), relative).is_some() {
             return as_they_stand;
         }
     }
     let (ours, theirs) = (sorted(&ours.rows), sorted(&theirs.rows));
-    let place = first_difference(&ours, &theirs)?;
+    let place = first_difference(&ours, &theirs, relative)?;
     Some(format!(
-        "row {} in order: {} | {} of MariaDB",
+        "row {} in order: {} | {} of {name}",
         place + 1,
         shown(&ours[place]),
         shown(&theirs[place])
@@ -64,8 +87,10 @@ fn shown(row: &Row) -> String {
     text
 }
 
-fn first_difference(ours: &[Row], theirs: &[Row]) -> Option<usize> {
-    let same = |a: &Row, b: &Row| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b));
+fn first_difference(ours: &[Row], theirs: &[Row], relative: f64) -> Option<usize> {
+    let same = |a: &Row, b: &Row| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b, relative))
+    };
     ours.iter().zip(theirs).position(|(a, b)| !same(a, b))
 }
 
@@ -109,7 +134,7 @@ fn digits(text: &str) -> Option<i32> {
     }
 }
 
-fn alike(ours: &Option<String>, theirs: &Option<String>) -> bool {
+fn alike(ours: &Option<String>, theirs: &Option<String>, relative: f64) -> bool {
     if ours == theirs {
         return true;
     }
@@ -122,7 +147,7 @@ fn alike(ours: &Option<String>, theirs: &Option<String>) -> bool {
     let (Ok(a), Ok(b)) = (ours.parse::<f64>(), theirs.parse::<f64>()) else {
         return false;
     };
-    let relative = 1e-9 * a.abs().max(b.abs());
+    let relative = relative * a.abs().max(b.abs());
     let last = match (digits(ours), digits(theirs)) {
         (Some(n), Some(m)) if n.min(m) > 0 => 1.01 * 10f64.powi(-n.min(m)),
         _ => 0.0,
@@ -210,7 +235,8 @@ mod tests {
 
     #[test]
     fn last_digits_may_differ_and_no_others() {
-        let same = |a: &str, b: &str| alike(&Some(a.to_owned()), &Some(b.to_owned()));
+        let near = |a: &str, b: &str, r| alike(&Some(a.to_owned()), &Some(b.to_owned()), r);
+        let same = |a: &str, b: &str| near(a, b, 1e-9);
         assert!(same("1.25", "1.26"));
         assert!(!same("1.25", "1.27"));
         assert!(same("1.3333", "1.333333"));
@@ -220,8 +246,10 @@ mod tests {
         assert!(!same("12", "13"), "whole numbers are exact");
         assert!(!same("1.5", "x"));
         assert!(!same("2024-01-01", "2024-01-02"));
-        assert!(!alike(&None, &Some("0.0".to_owned())));
-        assert!(alike(&None, &None));
+        assert!(near("1.02027432", "1.0202744134779214", 1e-6));
+        assert!(!same("1.02027432", "1.0202744134779214"));
+        assert!(!alike(&None, &Some("0.0".to_owned()), 1e-9));
+        assert!(alike(&None, &None, 1e-9));
     }
 
     #[test]
@@ -238,10 +266,13 @@ mod tests {
             &["a", "b"],
             &[&["1", "0.70"], &["2", "0.51"], &["1", "NULL"]],
         );
-        assert_eq!(difference("select a, b from t", &a, &b), None);
-        assert!(difference("select a, b from t", &a, &c).is_some());
+        assert_eq!(
+            difference("select a, b from t", &a, &b, Whose::MARIADB),
+            None
+        );
+        assert!(difference("select a, b from t", &a, &c, Whose::MARIADB).is_some());
         let short = answer(&["a", "b"], &[&["1", "0.50"]]);
-        assert!(difference("select a, b from t", &a, &short).is_some());
+        assert!(difference("select a, b from t", &a, &short, Whose::MARIADB).is_some());
     }
 
     #[test]
@@ -250,14 +281,14 @@ mod tests {
         let a = answer(&["a", "b"], &[&["2", "x"], &["1", "y"], &["1", "z"]]);
         let tied = answer(&["a", "b"], &[&["2", "x"], &["1", "z"], &["1", "y"]]);
         let wrong = answer(&["a", "b"], &[&["1", "y"], &["2", "x"], &["1", "z"]]);
-        assert_eq!(difference(sql, &a, &tied), None);
-        assert!(difference(sql, &a, &wrong).is_some());
+        assert_eq!(difference(sql, &a, &tied, Whose::MARIADB), None);
+        assert!(difference(sql, &a, &wrong, Whose::MARIADB).is_some());
         // By what is not shown: nothing can be said of ties.
-        assert!(difference("select a, b from t order by c", &a, &tied).is_some());
+        assert!(difference("select a, b from t order by c", &a, &tied, Whose::MARIADB).is_some());
         // The order of a part is none of the whole.
         let part =
             "select a, b from (select * from t order by c limit 3) d where x <> 'order by a'";
-        assert_eq!(difference(part, &a, &wrong), None);
+        assert_eq!(difference(part, &a, &wrong, Whose::MARIADB), None);
     }
 
     #[test]

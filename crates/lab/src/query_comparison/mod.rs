@@ -9,8 +9,9 @@ mod report;
 mod run;
 mod side;
 
+pub(crate) use answers::Answer;
 pub(crate) use loaded::{Dataset, Part};
-pub(crate) use run::{Question, ask_all, questions};
+pub(crate) use run::{Question, RightAnswer, ask_all, questions};
 
 use crate::peers::Who;
 use harness::step::Outcome;

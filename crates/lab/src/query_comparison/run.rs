@@ -1,6 +1,6 @@
 //! Asking: every question on every side, the sides in turn.
 
-use super::answers::{self, Answer};
+use super::answers::{self, Answer, Whose};
 use super::loaded::{Dataset, Loaded};
 use super::report::{self, Said};
 use super::side::{AskedSide, Told};
@@ -18,11 +18,28 @@ pub(crate) struct Question {
     pub(crate) name: String,
     /// Its text.
     pub(crate) sql: String,
+    /// The right answer, where it is known; otherwise the sides are held to each other.
+    pub(crate) judge: Option<RightAnswer>,
+}
+
+/// A right answer.
+#[derive(Debug, Clone)]
+pub(crate) struct RightAnswer {
+    /// Whose it is.
+    pub(crate) name: &'static str,
+    /// The answer.
+    pub(crate) answer: Answer,
+    /// By which share numbers with a fraction may differ from it.
+    pub(crate) relative: f64,
 }
 
 /// Questions of these names and texts.
 pub(crate) fn questions(all: Vec<(String, String)>) -> Vec<Question> {
-    let one = |(name, sql)| Question { name, sql };
+    let one = |(name, sql)| Question {
+        name,
+        sql,
+        judge: None,
+    };
     all.into_iter().map(one).collect()
 }
 
@@ -123,7 +140,8 @@ fn ask(question: &Question, sides: &mut [AskedSide], options: &Asking) -> Outcom
                     said.took(place, seconds);
                     // Of the same server the same answer each time.
                     if let Some(before) = &answers[place]
-                        && let Some(why) = answers::difference(&question.sql, before, &answer)
+                        && let Some(why) =
+                            answers::difference(&question.sql, before, &answer, Whose::MARIADB)
                     {
                         said.wrong(&format!("{} at the second time: {why}", side.who.name()));
                     }
@@ -134,8 +152,19 @@ fn ask(question: &Question, sides: &mut [AskedSide], options: &Asking) -> Outcom
             }
         }
     }
-    if let [Some(ours), Some(theirs)] = &answers {
-        match answers::difference(&question.sql, ours, theirs) {
+    let judged = match (&question.judge, &answers) {
+        (Some(judge), [Some(ours), _]) => {
+            let whose = Whose {
+                name: judge.name,
+                relative: judge.relative,
+            };
+            Some((ours, &judge.answer, whose))
+        }
+        (None, [Some(ours), Some(theirs)]) => Some((ours, theirs, Whose::MARIADB)),
+        _ => None,
+    };
+    if let Some((ours, right, whose)) = judged {
+        match answers::difference(&question.sql, ours, right, whose) {
             Some(why) => said.wrong(&why),
             None => said.right(ours.rows.len()),
         }
@@ -179,6 +208,7 @@ mod tests {
         let all = ["q1", "q2", "q11"].map(|name| Question {
             name: name.to_owned(),
             sql: String::new(),
+            judge: None,
         });
         let names = |wanted: &[&str]| {
             let wanted: Vec<String> = wanted.iter().map(|w| (*w).to_owned()).collect();

@@ -94,7 +94,7 @@ impl<'p> TargetScan<'p> {
                 let Some((lower, upper)) = self.ranges.next() else {
                     return Ok(false);
                 };
-                let (index, backward) = keys::index_of(&self.step.access);
+                let (index, backward) = self.step.access.index();
                 let spec = ScanSpec {
                     index,
                     lower,

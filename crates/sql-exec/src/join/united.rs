@@ -6,7 +6,7 @@
 use types::SqlError;
 
 use super::{Candidate, Join, LARGEST_BATCH, Tuple, passes};
-use crate::{Env, keys};
+use crate::Env;
 use engine::ScanSpec;
 
 /// Bytes of rows that are put in order.
@@ -47,7 +47,7 @@ impl Join<'_> {
                         index,
                         lower,
                         upper,
-                        backward: keys::index_of(&step.access).1,
+                        backward: step.access.index().1,
                         mode,
                     };
                     let cover = step.cover.as_ref().filter(|_| !inexact);

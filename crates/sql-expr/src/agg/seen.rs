@@ -10,6 +10,8 @@ const LISTED: usize = 8;
 /// A set of keys.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
+    /// Equal keys come one behind the other, so that the last one is all that is kept.
+    neighbours: bool,
     /// The keys, one behind the other.
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -19,6 +21,19 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// No keys yet; with `neighbours` equal ones come one behind the other.
+    pub fn new(neighbours: bool) -> Seen {
+        Seen {
+            neighbours,
+            ..Seen::default()
+        }
+    }
+
+    /// Whether more than the last key is kept.
+    pub fn keeps_all(&self) -> bool {
+        !self.neighbours
+    }
+
     fn key(&self, n: usize) -> &[u8] {
         let start = n.checked_sub(1).map_or(0, |p| self.ends[p]);
         &self.bytes[start..self.ends[n]]
@@ -28,6 +43,9 @@ impl Seen {
     pub fn insert(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Option<usize> {
         let start = self.bytes.len();
         write(&mut self.bytes);
+        if self.neighbours {
+            return self.after_the_last(start);
+        }
         let key = &self.bytes[start..];
         let known = match self.table.is_empty() {
             true => (0..self.ends.len()).any(|n| self.key(n) == key),
@@ -46,6 +64,22 @@ impl Seen {
             }
         } else if self.ends.len() > LISTED {
             self.grow();
+        }
+        Some(len)
+    }
+
+    /// As [`insert`](Self::insert), for the key that begins there and the one before it.
+    fn after_the_last(&mut self, start: usize) -> Option<usize> {
+        let (last, key) = self.bytes.split_at(start);
+        if !self.ends.is_empty() && last == key {
+            self.bytes.truncate(start);
+            return None;
+        }
+        let len = key.len();
+        self.bytes.drain(..start);
+        // That there was one is all that counts.
+        if self.ends.is_empty() {
+            self.ends.push(0);
         }
         Some(len)
     }
@@ -96,5 +130,28 @@ mod tests {
         assert_eq!(seen.insert(|_| {}), Some(0));
         assert_eq!(seen.insert(|_| {}), None);
         assert_eq!(seen.ends.len(), 1001);
+    }
+
+    #[test]
+    fn of_neighbours_the_last_is_kept() {
+        let mut seen = Seen::new(true);
+        let keys = ["", "", "a", "a", "a", "b", "", "ab", "ab"];
+        let new = keys.map(|k| seen.insert(|out| out.extend_from_slice(k.as_bytes())));
+        let none = None;
+        assert_eq!(
+            new,
+            [
+                Some(0),
+                none,
+                Some(1),
+                none,
+                none,
+                Some(1),
+                Some(0),
+                Some(2),
+                none
+            ]
+        );
+        assert_eq!(seen.bytes, b"ab");
     }
 }

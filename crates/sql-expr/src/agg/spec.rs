@@ -35,6 +35,8 @@ pub struct AggSpec {
     pub func: AggregateFunc,
     /// DISTINCT was written.
     pub distinct: bool,
+    /// Rows with equal arguments come one behind the other: DISTINCT need not remember more than the last.
+    pub neighbours: bool,
     /// Its arguments; none for COUNT(*).
     pub args: Vec<Expr>,
     /// ORDER BY inside GROUP_CONCAT; `true` for DESC.
@@ -88,6 +90,7 @@ impl AggSpec {
         Ok(AggSpec {
             func,
             distinct,
+            neighbours: false,
             args,
             order_by,
             separator,

@@ -82,7 +82,7 @@ impl Accumulator {
         };
         Accumulator {
             state,
-            seen: spec.distinct.then(Box::default),
+            seen: (spec.distinct).then(|| Box::new(Seen::new(spec.neighbours))),
             charge: Charge::default(),
         }
     }
@@ -118,6 +118,7 @@ impl Accumulator {
         };
         match seen.insert(write) {
             None => Ok(false),
+            Some(_) if !seen.keeps_all() => Ok(true),
             Some(len) => self.hold(EACH + len, cx).map(|()| true),
         }
     }

@@ -203,7 +203,7 @@ impl StatementBinder<'_> {
             // One row has no order.
             order.clear();
         }
-        let windows = self.windows(&s.windows, std::mem::take(&mut b.windows), &b.names)?;
+        let mut windows = self.windows(&s.windows, std::mem::take(&mut b.windows), &b.names)?;
         if self.ctx.cx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
             let items = &b.names.items;
             if grouped {
@@ -227,19 +227,20 @@ impl StatementBinder<'_> {
         }
         let items = &mut b.names.items;
         let rollup = if s.rollup {
-            if windows.is_some() {
-                return Err(SqlError::not_supported("window functions over WITH ROLLUP"));
-            }
             let items = items.iter_mut().map(|i| &mut i.expr);
             let sorted = order.iter_mut().map(|k| &mut k.expr);
-            let grouped = items.chain(having.as_mut()).chain(sorted);
+            let over = windows.iter_mut().flat_map(|w| w.exprs_mut());
+            let grouped = items.chain(having.as_mut()).chain(sorted).chain(over);
             Some(Box::new(Rollup {
                 groupings: rollup::roll(&keys, grouped, &b.aggregates)?,
                 order: keys.iter().map(|k| sort_key(k.clone(), false)).collect(),
             }))
         } else {
             let items = items.iter().map(|i| &i.expr);
-            rollup::refuse(items.chain(&having).chain(order.iter().map(|k| &k.expr)))?;
+            let sorted = order.iter().map(|k| &k.expr);
+            let over = windows.iter_mut().flat_map(|w| w.exprs_mut());
+            let over = over.map(|e| &*e);
+            rollup::refuse(items.chain(&having).chain(sorted).chain(over))?;
             None
         };
         Ok(Clauses {

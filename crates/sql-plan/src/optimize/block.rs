@@ -23,8 +23,9 @@ use crate::optimize::rewrite::extremes;
 use crate::optimize::rewrite::needless;
 use crate::optimize::rewrite::unnest;
 use crate::optimize::search::first_rows;
-use crate::optimize::search::joins;
-use crate::plan::{Block, LockSpec, QueryPlan, Step, TablePlan};
+use crate::optimize::search::joins::{self, JoinPlan};
+use crate::optimize::statistics::selectivity::Estimator;
+use crate::plan::{Block, LockSpec, QueryPlan, TablePlan};
 use sql_expr::Expr;
 
 /// Groups for each row, where nothing better is known.
@@ -94,7 +95,7 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let mut found = joins::plan(request)?;
-        settle_jump(&mut found.steps, &mut group, &mut distinct, &output);
+        settle_groups(&mut found, &mut group, &mut distinct, &output);
         put_by_key(&tables, &mut derived, found.by_key);
         let shown = windows::Shown {
             output: &mut output,
@@ -137,7 +138,7 @@ impl Optimizer<'_> {
             weedout: found.weedout,
         };
         self.check_size(&block, changes)?;
-        block.rows = rows_out(&block, found.rows);
+        block.rows = rows_out(&block, found.rows, self.estimator());
         Ok(finish_block(block, changes))
     }
 
@@ -182,14 +183,19 @@ fn read_of(b: &BoundBlock, places: &Places, changes: bool) -> Vec<Vec<u16>> {
     }
 }
 
-/// Takes back jumps that do not go with the groups, and makes groups of rows that are wanted once.
-fn settle_jump(
-    steps: &mut [Step],
+/// Tells the aggregates what comes in order, takes back jumps that do not go with the groups, and makes groups of rows that are wanted once.
+fn settle_groups(
+    found: &mut JoinPlan,
     group: &mut Option<GroupPlan>,
     distinct: &mut bool,
     output: &[Expr],
 ) {
-    let Some(step) = steps.first_mut().filter(|s| s.jump.is_some()) else {
+    if let Some(g) = group {
+        let told = found.neighbours.iter();
+        told.for_each(|n| g.aggregates[*n].neighbours = true);
+    }
+    let first = found.steps.first_mut();
+    let Some(step) = first.filter(|s| s.jump.is_some()) else {
         return;
     };
     match group {
@@ -222,12 +228,20 @@ fn put_by_key(tables: &[FromTable], derived: &mut [QueryPlan], by_key: Vec<(usiz
 }
 
 /// Rows that a block yields, where `joined` come out of its joins.
-fn rows_out(block: &Block, joined: f64) -> f64 {
+fn rows_out(block: &Block, joined: f64, estimator: Estimator<'_>) -> f64 {
+    let jumps = block.steps.first().is_some_and(|s| s.jump.is_some());
     let rows = match &block.group {
         Some(g) if g.keys.is_empty() => 1.0,
+        // They are counted already.
+        Some(_) if jumps => joined,
         Some(_) => (joined * GROUPED).max(1.0),
         None => joined,
     };
+    let kept = block
+        .having
+        .as_ref()
+        .map_or(1.0, |h| estimator.of_groups(h));
+    let rows = (rows * kept).max(rows.min(1.0));
     let most = block
         .limit
         .as_ref()
@@ -289,9 +303,9 @@ fn finish_block(mut block: Block, changes: bool) -> Block {
         .any(Expr::has_special);
     block.plain = fast::plain_columns(&block.output);
     block.spool = spool::kept_form(&block);
-    block.fused = fused::of(&block);
     if !changes {
         covering::set_covers(&mut block);
     }
+    block.fused = fused::of(&block);
     block
 }

@@ -1,6 +1,6 @@
 //! How EXPLAIN FORMAT=TREE says what is done: parts of indexes, orders, limits.
 
-use super::tree::{KeyExpr, QueryPlan, RangeAccess};
+use super::tree::{Beginning, KeyExpr, QueryPlan, RangeAccess};
 use crate::bind::tree::{Body, LimitPlan, SortKey};
 use engine::Table;
 use sql_expr::{Expr, Val};
@@ -114,10 +114,10 @@ pub(super) fn range_text(table: &Table, r: &RangeAccess, text: &dyn Fn(&Expr) ->
         return points.join(" OR ");
     }
     let sign = |inside: bool| if inside { "<=" } else { "<" };
-    let begin = r
-        .begins
-        .as_ref()
-        .map(|b| format!("'{}' <= ", String::from_utf8_lossy(b)));
+    let begin = r.begins.as_ref().map(|b| match b {
+        Beginning::Text(b) => format!("'{}' <= ", String::from_utf8_lossy(b)),
+        Beginning::Pattern(l) => format!("{} <= ", text(&l.pattern)),
+    });
     let low = match &r.low {
         Some((k, inside)) => Some(format!("{} {} ", text(&k.expr), sign(*inside))),
         None if begin.is_some() => begin,

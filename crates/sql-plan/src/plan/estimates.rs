@@ -9,7 +9,7 @@ use std::sync::Arc;
 use engine::{Table, TableStats, column_key};
 use types::Value;
 
-use sql_expr::{EvalCtx, Expr, NoRow, Node, Val, as_column_value};
+use sql_expr::{EvalCtx, Expr, LikeNode, NoRow, Node, Val, as_column_value};
 
 /// By how much a share may differ from that which a plan was made for. The best plan for one of two values that are further apart may be
 /// many times slower for the other; where they are nearer it rarely is another plan.
@@ -23,6 +23,8 @@ pub(crate) const MOST_ESTIMATES: usize = 16;
 pub(crate) enum Asked {
     /// That it equals this.
     Equal(Expr),
+    /// That it begins as a pattern does.
+    Begins(Box<LikeNode>),
     /// That it is within these bounds, each with whether it is inside.
     Within(Option<(Expr, bool)>, Option<(Expr, bool)>),
 }
@@ -74,6 +76,21 @@ pub(crate) fn share_of(
     };
     match asked {
         Asked::Equal(e) => Some(stats.equal(n, &key(e)?)),
+        Asked::Begins(l) => {
+            let (text, exact) = beginning(l, cx)?;
+            let end = |text: Vec<u8>| {
+                let value = Value::Str(text, l.collation);
+                column_key(def, value.as_ref())
+            };
+            Some(match exact {
+                _ if !is_range(&text) => 1.0,
+                true => stats.equal(n, &end(text)?),
+                false => {
+                    let (low, high) = (end(text.clone())?, end(behind(text))?);
+                    stats.between(n, Some((&low, true)), Some((&high, true)))
+                }
+            })
+        }
         Asked::Within(low, high) => {
             let (low, high) = (bound(low)?, bound(high)?);
             let low = low.as_ref().map(|(k, inside)| (&k[..], *inside));
@@ -96,6 +113,31 @@ pub(crate) fn constant(e: &Expr, ty: &types::DataType, cx: &EvalCtx<'_>) -> Opti
     }
     let v = cx.quietly(|| e.eval(cx, &NoRow).map(Val::into_owned).ok())??;
     as_column_value(&v, &e.ty, ty, cx)
+}
+
+/// What a pattern begins with, and whether nothing else matches; `None` where `cx` does not say it, and for NULL.
+pub(crate) fn beginning(l: &LikeNode, cx: &EvalCtx<'_>) -> Option<(Vec<u8>, bool)> {
+    let unknown = |x: &Expr| match x.node {
+        Node::Param(..) => cx.params.is_empty(),
+        Node::SysVar(..) => true,
+        _ => false,
+    };
+    let e = &l.pattern;
+    if l.given.is_some() || !e.is_row_constant() || e.has_special() || e.any(&unknown) {
+        return None;
+    }
+    cx.quietly(|| l.prefix_now(cx, &NoRow).ok())??
+}
+
+/// Whether the texts that begin so are neighbours in an index: what is ignored at their ends, or part of a letter, is not.
+pub(crate) fn is_range(text: &[u8]) -> bool {
+    text.is_ascii() && text.last().is_some_and(|b| *b > b' ')
+}
+
+/// The last text that begins with a text.
+pub(crate) fn behind(mut text: Vec<u8>) -> Vec<u8> {
+    text.extend_from_slice("\u{10ffff}".as_bytes());
+    text
 }
 
 /// Whether a value follows from parameters.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::{Cover, ObjectDef, Table};
 
-use super::estimates::Estimate;
+use super::estimates::{Estimate, is_range};
 use super::windows::WindowPlan;
 use crate::bind::nests::NestKind;
 use crate::bind::params::TypedParam;
@@ -21,7 +21,7 @@ use crate::bind::tree::{
 use crate::sink::ColumnMeta;
 use sql_access::needs::{Guarded, Needs};
 use sql_expr::memory::Charge;
-use sql_expr::{EvalCtx, Expr};
+use sql_expr::{EvalCtx, Expr, LikeNode};
 
 /// A query ready to run.
 pub type QueryPlan = Query<Block>;
@@ -244,6 +244,8 @@ pub enum Fused {
     Output,
     /// The groups, row by row under the latch.
     Groups,
+    /// The groups, which come one behind the other: no key is looked for.
+    InOrder,
     /// The groups, by batches of the columns that are read.
     Batches,
     /// The groups, of which each is one entry or two of an index ([`Step::jump`]).
@@ -301,6 +303,8 @@ pub struct Step {
     pub nests: Vec<NestPlan>,
     /// At most this many rows are wanted (MIN and MAX from an index).
     pub at_most: Option<u64>,
+    /// Its rows are kept before the first combination is looked for: where there are none, there is no combination.
+    pub early: bool,
     /// Of entries that agree in leading parts of the index no more than these are wanted.
     pub jump: Option<Jump>,
     /// Estimated rows for each combination before.
@@ -364,6 +368,17 @@ pub enum Access {
     Nothing,
 }
 
+impl Access {
+    /// The index and the direction of the way; the clustered one (0) where there are several, or none.
+    pub fn index(&self) -> (usize, bool) {
+        match self {
+            Access::Full { index, backward } => (*index, *backward),
+            Access::Range(r) => (r.index, r.backward),
+            Access::Get(_) | Access::Union(_) | Access::Nothing => (0, false),
+        }
+    }
+}
+
 /// Part of an index: rows that agree in leading parts, and a range or a list of values of the next; or several such parts.
 #[derive(Debug, Clone, Default)]
 pub struct RangeAccess {
@@ -377,8 +392,8 @@ pub struct RangeAccess {
     pub low: Option<(KeyExpr, bool)>,
     /// Upper bound of the next part and whether it is inside.
     pub high: Option<(KeyExpr, bool)>,
-    /// Text that the next part begins with.
-    pub begins: Option<Vec<u8>>,
+    /// What the next part begins with.
+    pub begins: Option<Beginning>,
     /// NULLs of the next part are outside although there is no lower bound.
     pub not_null: bool,
     /// Parts of the same index of which a row may be in any (the arms of an OR). Where there are some, they say it all: nothing
@@ -386,6 +401,22 @@ pub struct RangeAccess {
     pub arms: Vec<RangeAccess>,
     /// From the end.
     pub backward: bool,
+}
+
+/// What a text begins with.
+#[derive(Debug, Clone)]
+pub enum Beginning {
+    /// This text.
+    Text(Vec<u8>),
+    /// What the pattern begins with that an execution has: perhaps nothing.
+    Pattern(Box<LikeNode>),
+}
+
+impl Beginning {
+    /// Whether the texts that begin so are neighbours in an index.
+    pub fn is_range(text: &[u8]) -> bool {
+        is_range(text)
+    }
 }
 
 /// A pair of values that must be equal, of this table and of tables before.
@@ -454,6 +485,9 @@ impl RangeAccess {
             .for_each(|k| f(&k.expr));
         for (k, _) in self.low.iter().chain(&self.high) {
             f(&k.expr);
+        }
+        if let Some(Beginning::Pattern(l)) = &self.begins {
+            f(&l.pattern);
         }
         self.arms.iter().for_each(|arm| arm.each_key(f));
     }

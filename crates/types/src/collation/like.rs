@@ -113,7 +113,11 @@ pub(super) fn like(
     }
 }
 
-/// The text from the first place on at which the pattern may match, as far as a look at its first character says: the end where there is none.
+/// Letters and digits at the beginning of a pattern that are looked at together.
+const RUN: usize = 16;
+
+/// The text from the first place on at which the pattern may match, as far as a look at the letters and digits that it begins with says: the end
+/// where there is none.
 ///
 /// In ASCII text nothing counts as a letter or a digit but itself, in either case. Where bytes decide that is so in any text.
 fn candidate<'t>(
@@ -124,18 +128,36 @@ fn candidate<'t>(
     ascii: bool,
 ) -> &'t [u8] {
     let bytes = matches!(info.kind, Kind::Binary | Kind::BytesNoPad | Kind::BytesPad);
-    let first = pattern.first().filter(|p| {
-        p.is_ascii_alphanumeric() && escape != Some(u32::from(**p)) && (ascii || bytes)
-    });
-    let Some(&first) = first else { return text };
-    let at = match bytes {
-        true => memchr::memchr(first, text),
-        false => {
-            let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
-            memchr::memchr2(lower, upper, text)
-        }
+    if !ascii && !bytes {
+        return text;
+    }
+    let plain = |p: &&u8| p.is_ascii_alphanumeric() && escape != Some(u32::from(**p));
+    // Few of them: what is compared in vain is not counted as work.
+    let run = &pattern[..pattern.iter().take(RUN).take_while(plain).count()];
+    let Some(&first) = run.first() else {
+        return text;
     };
-    &text[at.unwrap_or(text.len())..]
+    let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
+    let mut from = 0;
+    loop {
+        let rest = &text[from..];
+        let at = match bytes || lower == upper {
+            true => memchr::memchr(first, rest),
+            false => memchr::memchr2(lower, upper, rest),
+        };
+        let Some(here) = at.and_then(|at| rest[at..].get(..run.len())) else {
+            return &text[text.len()..];
+        };
+        from += at.unwrap_or_default();
+        let begins = match bytes {
+            true => here == run,
+            false => here.eq_ignore_ascii_case(run),
+        };
+        if begins {
+            return &text[from..];
+        }
+        from += 1;
+    }
 }
 
 /// Matches one literal character; returns the bytes of text and pattern it took.

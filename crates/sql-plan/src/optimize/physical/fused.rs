@@ -21,8 +21,13 @@ pub(crate) fn of(block: &Block) -> Option<Fused> {
     let Some(plan) = &block.group else {
         return Some(Fused::Output);
     };
-    if plan.rollup.is_some() || plan.in_order {
+    if plan.rollup.is_some() {
         return None;
+    }
+    if plan.in_order {
+        // What an index does not have is read sooner for many entries at a time.
+        let whole = step.cover.is_some() || step.access.index().0 == 0;
+        return whole.then_some(Fused::InOrder);
     }
     Some(match step.jump {
         Some(_) => Fused::Jump,

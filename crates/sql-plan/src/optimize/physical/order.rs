@@ -10,6 +10,7 @@ use crate::bind::source::TableSource;
 use crate::optimize::conditions::{CondInfo, Request};
 use crate::optimize::physical::access::{Choice, Paths};
 use crate::plan::{Access, QueryPlan, RangeAccess, SortKey};
+use sql_expr::agg::AggSpec;
 use sql_expr::{Column, Expr, Node};
 use sql_parser::ast::AggregateFunc;
 
@@ -212,6 +213,56 @@ pub(crate) fn satisfy_groups(
         }
         _ => None,
     }
+}
+
+/// Tries to make the only table deliver rows with equal arguments of DISTINCT one behind the other, where that saves a large set of values: the
+/// aggregates, by place, for which it does. The others do not care.
+pub(crate) fn satisfy_distinct(
+    req: &Request<'_>,
+    paths: &[Paths<'_>],
+    found: &mut Ordered,
+) -> Vec<usize> {
+    let (Some(([], aggregates)), [first]) = (req.group, &found.tables[..]) else {
+        return Vec::new();
+    };
+    let t = &req.tables[*first];
+    let Some(table) = stored(t).filter(|_| req.joins.nest_of[*first] == 0) else {
+        return Vec::new();
+    };
+    let argument = |a: &AggSpec| match &a.args[..] {
+        [only] if a.distinct => Some(ordered_column(only, table, t.slot)?.ordinal),
+        _ => None,
+    };
+    let Some(column) = aggregates.iter().find_map(argument) else {
+        return Vec::new();
+    };
+    let paths = &paths[*first];
+    let fits = |index: usize, equal: usize| {
+        let own = entry_columns(table, index)
+            .get(equal)
+            .is_some_and(|c| c.0 == column);
+        let read = index == 0 || paths.covers(index);
+        own && read && paths.distinct_keys(index, equal, 1) > MANY_GROUPS
+    };
+    let delivers = match &mut found.choices[0].access {
+        Access::Range(r) => {
+            let plain = r.arms.is_empty() && r.points.is_empty();
+            plain && paths.orders(r.index).is_some() && fits(r.index, r.prefix.len())
+        }
+        Access::Full { index, backward } => {
+            let usable = |i: &usize| *i == 0 || paths.groups(*i) && paths.orders(*i).is_some();
+            let all = 0..table.def.indexes.len();
+            let fit = all.filter(usable).find(|i| fits(*i, 0));
+            if let Some(i) = fit {
+                (*index, *backward) = (i, false);
+            }
+            fit.is_some()
+        }
+        _ => false,
+    };
+    let same = |(_, a): &(usize, &AggSpec)| delivers && argument(a) == Some(column);
+    let all = aggregates.iter().enumerate();
+    all.filter(same).map(|(n, _)| n).collect()
 }
 
 /// Recognises `SELECT MIN(c) FROM t` (and MAX) where the first row of an index holds the answer.

@@ -2,6 +2,8 @@
 
 use types::CollationId;
 
+use crate::plan::Beginning;
+use crate::plan::estimates::reads_params;
 use sql_expr::{CmpOp, Expr, ExprType, Members, Node, Shape, StrKind, index_comparable};
 
 /// What a condition says about a column.
@@ -20,7 +22,7 @@ pub(crate) enum Sarg {
     /// It is not NULL.
     NotNull,
     /// It begins with a text.
-    Begins(Vec<u8>),
+    Begins(Beginning),
 }
 
 /// Whether an expression can be the value of a search key at all.
@@ -87,9 +89,11 @@ pub(crate) fn sarg(
         Node::Like(l)
             if !l.negated && is_column(&l.text) && prefixes_are_ranges(l.collation, ty) =>
         {
+            if l.given.is_none() && l.pattern.is_row_constant() && reads_params(&l.pattern) {
+                return Some(Sarg::Begins(Beginning::Pattern(l.clone())));
+            }
             let (text, _) = l.prefix()?;
-            let plain = text.is_ascii() && text.last().is_some_and(|b| *b > b' ');
-            plain.then_some(Sarg::Begins(text))
+            Beginning::is_range(&text).then_some(Sarg::Begins(Beginning::Text(text)))
         }
         Node::IsNull(e, false) if is_column(e) => Some(Sarg::Equal(Expr::null(), true)),
         Node::IsNull(e, true) if is_column(e) => Some(Sarg::NotNull),

@@ -56,6 +56,7 @@ pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
         opens: Vec::new(),
         nests: Vec::new(),
         at_most: None,
+        early: false,
         jump: None,
         rows: step.rows,
         cover: None,

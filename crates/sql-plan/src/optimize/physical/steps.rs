@@ -177,6 +177,7 @@ fn step(
         opens: Vec::new(),
         nests: Vec::new(),
         at_most: None,
+        early: false,
         jump: None,
         rows: choice.rows,
         cover: None,

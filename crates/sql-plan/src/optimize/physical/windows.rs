@@ -7,7 +7,8 @@
 use crate::bind::group::written;
 use crate::bind::subqueries_of;
 use crate::bind::tree::{
-    BoundSub, FIRST_SPECIAL_SLOT, GROUP_SLOT, GroupPlan, SortKey, SubAggregates, WINDOW_ROW_SLOT,
+    BoundSub, FIRST_SPECIAL_SLOT, GROUP_SLOT, GroupPlan, ROLLUP_SLOT, SortKey, SubAggregates,
+    WINDOW_ROW_SLOT,
 };
 use crate::bind::window_tree::{Frame, Window, Windows};
 use crate::plan::windows::{Stage, WindowPlan};
@@ -78,7 +79,8 @@ struct Carrier {
 
 impl Carrier {
     fn is_own(&self, slot: u16) -> bool {
-        slot == GROUP_SLOT || slot >= self.base && slot < FIRST_SPECIAL_SLOT
+        let of_groups = slot == GROUP_SLOT || slot == ROLLUP_SLOT;
+        of_groups || slot >= self.base && slot < FIRST_SPECIAL_SLOT
     }
 
     fn place(&mut self, slot: u16, ordinal: u16) -> usize {

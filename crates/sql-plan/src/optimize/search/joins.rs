@@ -37,6 +37,8 @@ pub(crate) struct JoinPlan {
     pub ordered: bool,
     /// The rows of each group come one behind the other; `true` where that is in the order asked for.
     pub groups: Option<bool>,
+    /// The aggregates, by place, whose equal arguments come one behind the other.
+    pub neighbours: Vec<usize>,
     /// Rows that come out of them, roughly.
     pub rows: f64,
     /// The tables, by place, of which each combination of rows is wanted once; empty where all are.
@@ -76,6 +78,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
             steps: Vec::new(),
             constant,
             groups: None,
+            neighbours: Vec::new(),
             ordered: true,
             rows: 1.0,
             weedout: Vec::new(),
@@ -118,6 +121,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
     for (step, (cost, out)) in steps.iter_mut().zip(&best.marks) {
         (step.cost, step.out) = (*cost, *out);
     }
+    note_early(&req, &statistics, &mut steps);
     if let Some(n) = best.at_most {
         steps[0].at_most = Some(n);
     }
@@ -129,11 +133,38 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         steps,
         constant,
         groups: best.groups,
+        neighbours: best.neighbours,
         ordered: best.sorted,
         rows: best.rows,
         weedout,
         by_key,
     })
+}
+
+/// A table with more rows is never kept before its turn.
+const EARLY_MOST: f64 = 20_000.0;
+/// The share of what the steps before cost that keeping a table before its turn may cost: it is in vain where they have no rows.
+const EARLY_SHARE: f64 = 0.1;
+
+/// Notes which small tables are kept before the first combination is looked for: where one has no rows that are wanted, what is large is not read.
+fn note_early(req: &Request<'_>, statistics: &[Statistics<'_>], steps: &mut [Step]) {
+    if req.changes || req.locks || req.has_limit && req.group.is_none() {
+        return;
+    }
+    let mut made = 0.0;
+    let mut before = 0.0;
+    for step in steps {
+        let t = usize::from(step.table);
+        let rows = statistics[t].rows;
+        let stored = matches!(req.tables[t].source, TableSource::Engine(_));
+        let alone = step.buffer.is_some() && step.lateral.is_none() && !step.anew;
+        let small = rows <= EARLY_MOST && rows <= (before + made) * EARLY_SHARE;
+        step.early = stored && alone && small && req.joins.nest_of[t] == 0;
+        if let TableSource::Derived(n) = req.tables[t].source {
+            made += req.makes.get(n as usize).copied().unwrap_or(0.0);
+        }
+        before = step.cost;
+    }
 }
 
 /// The work of looking for a combination among those that came.
@@ -215,6 +246,7 @@ struct Arranged {
     at_most: Option<u64>,
     jump: Option<Jump>,
     groups: Option<bool>,
+    neighbours: Vec<usize>,
     rows: f64,
     cost: f64,
     marks: Vec<(f64, f64)>,
@@ -303,6 +335,10 @@ fn arrange(
         (None, None) => order::satisfy_groups(req, &graph.paths, &mut ordered),
         _ => None,
     };
+    let neighbours = match (at_most, &jumps, groups) {
+        (None, None, None) => order::satisfy_distinct(req, &graph.paths, &mut ordered),
+        _ => Vec::new(),
+    };
     let (mut rows, mut cost, mut marks) = (found.rows, found.cost, found.marks);
     if let Some((_, groups, costs)) = jumps {
         (rows, cost) = (groups, costs);
@@ -315,6 +351,7 @@ fn arrange(
         at_most,
         jump: jumps.map(|j| j.0),
         groups,
+        neighbours,
         rows,
         cost,
         marks,

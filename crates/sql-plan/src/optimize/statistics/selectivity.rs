@@ -11,7 +11,10 @@ use types::Value;
 
 use crate::bind::places::Places;
 use crate::optimize::statistics::Statistics;
-use crate::plan::estimates::{Asked, Estimate, MOST_ESTIMATES, constant, reads_params};
+use crate::plan::Beginning;
+use crate::plan::estimates::{
+    Asked, Estimate, MOST_ESTIMATES, beginning, behind, constant, reads_params,
+};
 use sql_expr::{CmpOp, EvalCtx, Expr, LikeNode, Members, Node, Val};
 
 /// Equality of which nothing is known.
@@ -49,6 +52,17 @@ impl Estimator<'_> {
                 share,
             });
         }
+    }
+
+    /// The share of groups for which a condition holds, by convention: what aggregates come to is in no statistics.
+    pub fn of_groups(self, condition: &Expr) -> f64 {
+        let places = Places::new(u16::MAX, std::iter::empty());
+        let selectivity = Selectivity {
+            estimator: self,
+            tables: &[],
+            places: &places,
+        };
+        selectivity.of(condition)
     }
 
     /// How many there are.
@@ -179,18 +193,40 @@ impl Selectivity<'_> {
         }
     }
 
-    /// The share of rows whose text begins as a pattern does.
+    /// The share of rows whose text is like a pattern that begins with more than a wildcard.
     fn begins(&self, l: &LikeNode) -> Option<f64> {
-        let (text, exact) = l.prefix()?;
-        if exact || text.is_empty() {
+        let (t, c) = self.column(&l.text)?;
+        let share = self.begins_in(l, t, c);
+        if l.given.is_none() && reads_params(&l.pattern) {
+            let asked = Asked::Begins(Box::new(l.clone()));
+            self.estimator.note(t, c, asked, self.part(l));
+        }
+        share
+    }
+
+    fn begins_in(&self, l: &LikeNode, t: &Statistics<'_>, c: u16) -> Option<f64> {
+        let (text, exact) = beginning(l, self.estimator.cx)?;
+        let value = |text| Value::Str(text, l.collation);
+        if exact {
+            return t.equal(c, &value(text));
+        }
+        if text.is_empty() {
             return None;
         }
-        let (t, c) = self.column(&l.text)?;
-        let mut above = text.clone();
-        above.extend_from_slice("\u{10ffff}".as_bytes());
-        let low = Value::Str(text, l.collation);
-        let high = Value::Str(above, l.collation);
+        let (low, high) = (value(text.clone()), value(behind(text)));
         t.between(c, Some((&low, true)), Some((&high, true)))
+    }
+
+    /// The share of an index that begins as a pattern does: all of it where that begins with nothing that an index tells apart.
+    pub fn part(&self, l: &LikeNode) -> f64 {
+        let known = beginning(l, self.estimator.cx);
+        let open = known.is_some_and(|(text, _)| !Beginning::is_range(&text));
+        if open {
+            return 1.0;
+        }
+        let column = self.column(&l.text);
+        let share = column.and_then(|(t, c)| self.begins_in(l, t, c));
+        share.unwrap_or(LIKE)
     }
 
     fn column(&self, e: &Expr) -> Option<(&Statistics<'_>, u16)> {

@@ -8,7 +8,7 @@ use crate::bind::from::row_equals;
 use crate::bind::scope::FromTable;
 use crate::optimize::physical::range::{Sarg, sarg};
 use crate::optimize::statistics::selectivity::Selectivity;
-use crate::plan::RangeAccess;
+use crate::plan::{Beginning, RangeAccess};
 use sql_expr::{Comparer, Expr, Members, Node};
 
 /// Share of a table that ranges whose ends are not known are taken to hold together at most: who lists many means small ones.
@@ -151,7 +151,11 @@ fn arm_range(
     let mut used = Vec::new();
     for part in &def.parts {
         let ty = from.expr_type(usize::from(part.column));
-        let says = |c: &Expr| sarg(c, (from.slot, part.column), &ty, foreign);
+        let says = |c: &Expr| match sarg(c, (from.slot, part.column), &ty, foreign)? {
+            // It may begin with nothing, and then the other arms are in vain.
+            Sarg::Begins(Beginning::Pattern(_)) => None,
+            said => Some(said),
+        };
         let equal = conds.iter().find_map(|c| match says(c)? {
             Sarg::Equal(e, null_safe) => Some((e, null_safe)),
             Sarg::OneOf(mut v) if v.len() == 1 => Some((v.pop()?, false)),

@@ -35,7 +35,7 @@ use crate::optimize::physical::covering::covering;
 use crate::optimize::physical::range::{Sarg, sarg};
 use crate::optimize::statistics::Statistics;
 use crate::optimize::statistics::selectivity::Selectivity;
-use crate::plan::{Access, RangeAccess};
+use crate::plan::{Access, Beginning, RangeAccess};
 use sql_expr::Expr;
 
 /// Fewest rows that a table is taken to have where reading everything is compared with an index: a statement that reads by index locks
@@ -165,7 +165,11 @@ impl<'a> Paths<'a> {
                         cond,
                         column,
                         needs: c.tables & !own,
-                        share: selectivity.known(&c.expr),
+                        share: match &s {
+                            // What it begins with, and nothing else, is a part of an index.
+                            Sarg::Begins(Beginning::Pattern(l)) => Some(selectivity.part(l)),
+                            _ => selectivity.known(&c.expr),
+                        },
                         sarg: s,
                     });
                 }

@@ -7,6 +7,7 @@ mod iterated;
 mod joins;
 mod jumps;
 mod memory;
+mod ordered;
 mod paths;
 mod queries;
 mod spilled;
