@@ -58,7 +58,9 @@ pub(super) async fn run(
     let (r, warnings, total) = {
         let cx = EvalCtx::new(&s.facts, &s.vars, &s.user_vars, Session::NO_PARAMS, now);
         let mut maker = Maker::new(&old.def, altered, &cx)?;
-        let same_key = altered.keeps_key(&old.def);
+        // Whatever else it is for, it makes keys of text by the weights of this program: an older one may have had others.
+        let anew = maker.is_same() && has_text_key(&old.def);
+        let same_key = altered.keeps_key(&old.def) && !anew;
         let keys = Keys::between(&old.def, &altered.def, same_key);
         let can = maker.is_repeatable(keys);
         if matches!(lock, "NONE" | "SHARED") && !can {
@@ -70,7 +72,7 @@ pub(super) async fn run(
             ));
         }
         let concurrent = can && lock != "EXCLUSIVE";
-        let same = maker.is_same();
+        let same = maker.is_same() && !anew;
         let mut reshape = |row: RowRef<'_>| maker.row(row);
         let rewrite = match same {
             true => Rewrite::Same,
@@ -313,6 +315,15 @@ impl<'a, 's> Maker<'a, 's> {
         };
         Err(SqlError::incorrect_temporal(kind, text, &c.name, self.line))
     }
+}
+
+/// Whether the clustered key has text whose place is not that of its bytes.
+fn has_text_key(def: &TableDef) -> bool {
+    let parts = def.indexes.first().map_or(&[][..], |x| &x.parts);
+    parts.iter().any(|p| {
+        let ty = &def.columns[usize::from(p.column)].ty;
+        !ty.collation().is_binary()
+    })
 }
 
 /// Whether two types are one but for the length, and values have as many bytes of length in front in MySQL's rows.
