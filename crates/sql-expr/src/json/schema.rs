@@ -2,15 +2,15 @@
 //! Validation Functions"; draft-zyp-json-schema-04 and draft-fge-json-schema-validation-00).
 //!
 //! A keyword whose value is not of the kind that the draft asks for says nothing, and so does a pattern that is no regular expression, as with
-//! RapidJSON, which MySQL uses. References within the schema are followed; others are refused. It must never fetch anything.
+//! RapidJSON, which MySQL uses. Patterns are compiled and limited as those of REGEXP are. References within the schema are followed; others are refused. It must never fetch anything.
 
-use fancy_regex::Regex;
+use std::cell::RefCell;
 
-use types::error::codes;
 use types::{Pace, SqlError};
 
 use super::Json;
 use super::value::{MAX_DEPTH, too_deep};
+use crate::regex::{self, Compiled, Flags};
 
 /// Why a document is not as a schema says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,11 @@ pub(crate) fn fault(
     pace: &Pace<'_>,
 ) -> Result<Option<Fault>, SqlError> {
     refuse_remote(schema)?;
-    let v = Validator { root: schema, pace };
+    let v = Validator {
+        root: schema,
+        pace,
+        patterns: RefCell::default(),
+    };
     let at = Place::Root;
     v.check(schema, &at, document, &at, 0)
 }
@@ -107,9 +111,17 @@ fn refuse_remote(schema: &Json) -> Result<(), SqlError> {
     }
 }
 
+/// Patterns that are kept compiled, since each may take megabytes.
+const KEPT: usize = 8;
+/// The work of compiling a short pattern, and of each byte of it, in steps of `Pace`.
+const COMPILING: usize = 4096;
+const COMPILING_BYTE: usize = 64;
+
 struct Validator<'s> {
     root: &'s Json,
     pace: &'s Pace<'s>,
+    /// The patterns that were asked for last; `None`: it is no regular expression.
+    patterns: RefCell<Vec<(Box<str>, Option<Compiled>)>>,
 }
 
 type Checked = Result<Option<Fault>, SqlError>;
@@ -178,16 +190,46 @@ fn is_of(v: &Json, name: &str) -> bool {
     }
 }
 
-/// Whether a pattern is found in a text; one that is no regular expression always is.
-fn found(pattern: &str, text: &str) -> Result<bool, SqlError> {
-    let Ok(pattern) = Regex::new(pattern) else {
-        return Ok(true);
+/// A pattern compiled; `None` where it is none.
+///
+/// # Errors
+/// That it becomes too large.
+fn compiled(pattern: &str) -> Result<Option<Compiled>, SqlError> {
+    let flags = Flags {
+        ignore_case: false,
+        multi_line: false,
+        dot_all: false,
+        unix: false,
     };
-    let given_up = |_| SqlError::fixed(codes::ER_REGEXP_TIME_OUT);
-    pattern.is_match(text).map_err(given_up)
+    match Compiled::new(pattern, flags) {
+        Ok(compiled) => Ok(Some(compiled)),
+        Err(fault @ (regex::Fault::TooBig | regex::Fault::Stack)) => Err(fault.into()),
+        Err(_) => Ok(None),
+    }
 }
 
 impl Validator<'_> {
+    /// Whether a pattern is found in a text; one that is no regular expression always is.
+    fn found(&self, pattern: &str, text: &str) -> Result<bool, SqlError> {
+        self.pace.tick(text.len() + 64)?;
+        let mut kept = self.patterns.borrow_mut();
+        let at = match kept.iter().position(|k| *k.0 == *pattern) {
+            Some(at) => at,
+            None => {
+                self.pace.tick(COMPILING + COMPILING_BYTE * pattern.len())?;
+                if kept.len() == KEPT {
+                    kept.remove(0);
+                }
+                kept.push((pattern.into(), compiled(pattern)?));
+                kept.len() - 1
+            }
+        };
+        match &kept[at].1 {
+            Some(p) => Ok(p.is_match(text.as_bytes())?),
+            None => Ok(true),
+        }
+    }
+
     /// What a schema stands for: the one that it refers to, where it does.
     fn check(
         &self,
@@ -232,7 +274,7 @@ impl Validator<'_> {
             }
             Json::Array(items) => fault_of!(self.array(schema, at, items, place, depth)),
             Json::Str(text) => {
-                if let Some(keyword) = text_fault(schema, text)? {
+                if let Some(keyword) = self.text_fault(schema, text)? {
                     return fault(keyword);
                 }
             }
@@ -316,7 +358,7 @@ impl Validator<'_> {
             let mut met = false;
             let mut of_pattern = None;
             for (pattern, s) in patterns {
-                if !found(pattern, key)? {
+                if !self.found(pattern, key)? {
                     continue;
                 }
                 met = true;
@@ -431,6 +473,20 @@ impl Validator<'_> {
         Ok(None)
     }
 
+    fn text_fault(&self, schema: &Json, text: &str) -> Result<Option<&'static str>, SqlError> {
+        let length = || text.chars().count();
+        if count(schema.member("minLength")).is_some_and(|n| length() < n) {
+            return Ok(Some("minLength"));
+        }
+        if count(schema.member("maxLength")).is_some_and(|n| length() > n) {
+            return Ok(Some("maxLength"));
+        }
+        Ok(match schema.member("pattern") {
+            Some(Json::Str(pattern)) if !self.found(pattern, text)? => Some("pattern"),
+            _ => None,
+        })
+    }
+
     /// What a reference within the schema names.
     fn named(&self, to: &str) -> Option<&Json> {
         let mut at = self.root;
@@ -462,20 +518,6 @@ fn decoded(part: &str) -> Option<String> {
     }
     let text = String::from_utf8(bytes).ok()?;
     Some(text.replace("~1", "/").replace("~0", "~"))
-}
-
-fn text_fault(schema: &Json, text: &str) -> Result<Option<&'static str>, SqlError> {
-    let length = || text.chars().count();
-    if count(schema.member("minLength")).is_some_and(|n| length() < n) {
-        return Ok(Some("minLength"));
-    }
-    if count(schema.member("maxLength")).is_some_and(|n| length() > n) {
-        return Ok(Some("maxLength"));
-    }
-    Ok(match schema.member("pattern") {
-        Some(Json::Str(pattern)) if !found(pattern, text)? => Some("pattern"),
-        _ => None,
-    })
 }
 
 fn number_fault(schema: &Json, n: &Json) -> Option<&'static str> {
