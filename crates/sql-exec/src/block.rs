@@ -20,7 +20,7 @@ use super::spool;
 use super::sub::SubValues;
 use super::window;
 use sql_expr::{EvalCtx, RowSource};
-use sql_plan::plan::{Access, Block, Fused, GroupPlan};
+use sql_plan::plan::{Access, Block, Group, GroupPlan, Grouping};
 use sql_plan::sink::ResultSink;
 
 /// What a query came to.
@@ -49,13 +49,14 @@ pub(crate) async fn run_block(
     enough: u64,
 ) -> Result<Counts, SqlError> {
     let cx = env.cx;
-    let mut bounds = limits(block.limit.as_ref(), cx)?;
+    let mut bounds = limits(block.limit(), cx)?;
     bounds.take = bounds.take.min(enough);
     let mut subs = SubValues::new(&block.subqueries, env, outer).await?;
     let mut out = Output::new(block, bounds, cx);
-    let nothing = bounds.take == 0 && !block.calc_found_rows;
+    let nothing = bounds.take == 0 && !block.calc_found_rows();
     let possible = !nothing && constants_hold(block, env, outer, &subs).await?;
-    let rollup = block.group.as_ref().and_then(|g| g.rollup.as_deref());
+    let group = block.grouping();
+    let rollup = group.and_then(|g| g.plan.rollup.as_deref());
     let mut kept = if possible && rollup.is_none() && !env.is_counted() {
         spool::take(block, env, outer, &subs).await?
     } else {
@@ -63,27 +64,27 @@ pub(crate) async fn run_block(
     };
     // Where rows that match are locked, and no others, a scan may ask for a row twice, and locks those that it is told to take.
     let scans = possible && kept.is_none() && !env.is_counted();
-    let fused = (block.fused).filter(|_| scans && !env.session.locks_what_matches());
-    if let (Some(plan), Some(rollup)) = (&block.group, rollup) {
+    let fused = block.join.fused && scans && !env.session.locks_what_matches();
+    if let (Some(group), Some(rollup)) = (group, rollup) {
         if possible {
-            let plan = (plan, rollup);
+            let plan = (&group.plan, rollup);
             let own = std::mem::take(&mut subs);
             subs = Box::pin(env.roll(block, plan, outer, own, &mut out, sink)).await?;
         }
-    } else if let Some(plan) = &block.group {
+    } else if let Some(group) = group {
         if nothing {
             return Ok(counts(block, &out));
         }
-        let run = Grouping {
+        let run = Grouped {
             block,
-            plan,
+            group,
             outer,
             most: bounds.needed().clamp(1, GROUPS as u64) as usize,
             fused,
             possible,
         };
         run.run(env, &mut subs, &mut kept, &mut out, sink).await?;
-    } else if fused.is_some() {
+    } else if fused {
         let rest = OnlySubs { subs: &subs, outer };
         if out.streams() {
             stream_scan(block, env, &rest, &mut out, sink).await?;
@@ -97,25 +98,25 @@ pub(crate) async fn run_block(
         let windows = window::run::run(block, rows, env, outer, &mut subs, &mut out, sink);
         Box::pin(windows).await?;
     }
-    spool::give(block, env, kept.filter(|_| block.spool.is_some()));
+    spool::give(block, env, kept.filter(|_| block.join.spool.is_some()));
     out.finish(env, sink).await?;
     Ok(counts(block, &out))
 }
 
 /// How the groups of a block are made.
-struct Grouping<'p> {
+struct Grouped<'p> {
     block: &'p Block,
-    plan: &'p GroupPlan,
+    group: &'p Group,
     outer: &'p dyn RowSource,
     /// Groups that are finished together where they come one behind the other.
     most: usize,
     /// Its rows are taken where they are scanned.
-    fused: Option<Fused>,
+    fused: bool,
     /// There may be rows.
     possible: bool,
 }
 
-impl Grouping<'_> {
+impl Grouped<'_> {
     /// Makes the groups and sends them.
     async fn run(
         &self,
@@ -125,30 +126,31 @@ impl Grouping<'_> {
         out: &mut Output<'_>,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
-        let (block, plan, outer, cx) = (self.block, self.plan, self.outer, env.cx);
+        let (block, plan, outer, cx) = (self.block, &self.group.plan, self.outer, env.cx);
+        let in_order = self.group.in_order();
         let empty = Nulls(outer, block.places.base());
         let mut batches = None;
         // A correlated subquery's values are of one row.
-        let spill = match block.row_subqueries.is_empty() && !plan.in_order {
+        let spill = match block.join.subqueries.is_empty() && !in_order {
             true => GroupSpill::new(plan, cx),
             false => None,
         };
         let mut grouper = Grouper::new(plan, spill, cx.memory());
-        if self.fused == Some(Fused::InOrder) {
+        if self.fused && in_order {
             let scans = Scans::new(block, env, &OnlySubs { subs, outer })?;
             let all = self.in_order(scans, env, subs, &mut grouper, out, sink);
             Box::pin(all).await?;
-        } else if let Some(fused) = self.fused {
+        } else if self.fused {
             let rest = OnlySubs { subs, outer };
             let scans = Scans::new(block, env, &rest)?;
             // Where the range is not known exactly, each row is looked at.
-            match (fused, block.steps[0].jump) {
-                (Fused::Jump, Some(jump)) if !scans.inexact => {
+            match self.group.how {
+                Grouping::Jump(jump) if !scans.inexact => {
                     let ranges = scans.ranges;
                     let all = env.jump(block, jump, ranges, &rest, &mut grouper);
                     Box::pin(all).await?;
                 }
-                (Fused::Batches, _) if !scans.inexact => {
+                Grouping::Batches if !scans.inexact => {
                     let by_batches = batches.insert(batches_of(&scans, plan, cx)?);
                     Box::pin(batch_scan(scans, env, &rest, by_batches)).await?;
                 }
@@ -161,7 +163,7 @@ impl Grouping<'_> {
             Some(mut b) => (b.spilled(), b.finish(&empty)),
             None => (grouper.spilled(), grouper.finish(&empty)),
         };
-        if !(plan.in_order && out.full()) {
+        if !(in_order && out.full()) {
             env.finish_groups(block, groups, outer, subs, out, sink)
                 .await?;
         }
@@ -181,23 +183,24 @@ impl Grouping<'_> {
         out: &mut Output<'_>,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
-        let (block, plan, outer, cx) = (self.block, self.plan, self.outer, env.cx);
+        let (block, plan, outer, cx) = (self.block, &self.group.plan, self.outer, env.cx);
+        let in_order = self.group.in_order();
         let empty = Nulls(outer, block.places.base());
         let own = std::mem::take(subs);
         let mut join = Join::new(block, outer, own, |t| mode(block, t));
-        if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
+        if let (Some(step), Some(kept)) = (&block.join.spool, kept.take()) {
             join.with_kept(step, kept);
         }
         let known_at = known_at(block, plan);
         while join.next(env).await? {
-            join.fill(&block.row_subqueries, env).await?;
+            join.fill(&block.join.subqueries, env).await?;
             if block.special {
                 let row = join.tuple();
                 env.ahead(|| grouper.rehearse(cx, &row)).await?;
             }
             match known_at.is_some_and(|s| join.stays_at(s)) {
                 true => grouper.add_again(cx, &join.tuple())?,
-                false if plan.in_order => {
+                false if in_order => {
                     if !grouper.add_in_order(cx, &join.tuple(), self.most)? {
                         let whole = grouper.begin_again(cx.memory()).finish(&empty);
                         let subs = &mut join.subs;
@@ -227,7 +230,7 @@ impl Grouping<'_> {
 }
 
 fn counts(block: &Block, out: &Output<'_>) -> Counts {
-    let no_index = block.steps.iter().any(|s| {
+    let no_index = block.join.steps.iter().any(|s| {
         matches!(s.access, Access::Full { .. })
             && block.tables[usize::from(s.table)].stored().is_some()
     });
@@ -250,7 +253,7 @@ async fn constants_hold(
     subs: &SubValues,
 ) -> Result<bool, SqlError> {
     let cx = env.cx;
-    for e in &block.constant {
+    for e in &block.join.constant {
         loop {
             let held = all_hold(std::slice::from_ref(e), cx, &OnlySubs { subs, outer });
             match env.settle(held).await? {
@@ -273,7 +276,7 @@ struct Scans<'p> {
 impl<'p> Scans<'p> {
     fn new(block: &'p Block, env: &Env<'_>, rest: &dyn RowSource) -> Result<Scans<'p>, SqlError> {
         let table = Self::table(block)?;
-        let access = &block.steps[0].access;
+        let access = &block.join.steps[0].access;
         let (ranges, inexact) = match keys::ranges(table, access, env.cx, rest)? {
             Ranges::Some(list) => (list, false),
             Ranges::Inexact => (vec![(KeyBound::None, KeyBound::None)], true),
@@ -286,7 +289,7 @@ impl<'p> Scans<'p> {
     }
 
     fn table(block: &Block) -> Result<&std::sync::Arc<engine::Table>, SqlError> {
-        block.tables[usize::from(block.steps[0].table)]
+        block.tables[usize::from(block.join.steps[0].table)]
             .stored()
             .ok_or_else(|| SqlError::internal("a stored table is expected"))
     }
@@ -295,7 +298,7 @@ impl<'p> Scans<'p> {
         let Some((lower, upper)) = self.ranges.next() else {
             return Ok(None);
         };
-        let (index, backward) = self.block.steps[0].access.index();
+        let (index, backward) = self.block.join.steps[0].access.index();
         let spec = ScanSpec {
             index,
             lower,
@@ -304,7 +307,10 @@ impl<'p> Scans<'p> {
             mode: ReadMode::Consistent,
         };
         let table = Self::table(self.block)?;
-        let cover = self.block.steps[0].cover.as_ref().filter(|_| !self.inexact);
+        let cover = self.block.join.steps[0]
+            .cover
+            .as_ref()
+            .filter(|_| !self.inexact);
         Ok(Some(env.session.scan(table, spec).covered(cover)))
     }
 }
@@ -318,12 +324,11 @@ async fn group_scan(
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let block = scans.block;
-    let step = &block.steps[0];
+    let step = &block.join.steps[0];
     let slot = block.slot(step);
     let inexact = scans.inexact;
-    let count_only = block.group.as_ref().is_some_and(|g| g.only_count_star)
-        && step.filter.is_empty()
-        && !inexact;
+    let count_only =
+        block.group().is_some_and(|g| g.only_count_star) && step.filter.is_empty() && !inexact;
     let mut batch = RowBatch::new();
     while let Some(mut scan) = scans.next(env)? {
         loop {
@@ -368,7 +373,7 @@ fn batches_of<'p>(
     cx: &'p EvalCtx<'p>,
 ) -> Result<BatchGrouper<'p>, SqlError> {
     let block = scans.block;
-    let step = &block.steps[0];
+    let step = &block.join.steps[0];
     let columns = &Scans::table(block)?.def.columns;
     let grouper = BatchGrouper::new(plan, &step.filter, cx, block.slot(step), |c| {
         columns.get(usize::from(c)).map(|c| &c.ty)
@@ -383,7 +388,7 @@ async fn batch_scan(
     rest: &OnlySubs<'_>,
     grouper: &mut BatchGrouper<'_>,
 ) -> Result<(), SqlError> {
-    let clustered = scans.block.steps[0].access.index().0 == 0;
+    let clustered = scans.block.join.steps[0].access.index().0 == 0;
     let mut batch = RowBatch::new();
     while let Some(mut scan) = scans.next(env)? {
         loop {
@@ -433,7 +438,7 @@ async fn feed_scan(
     sink: &mut dyn ResultSink,
 ) -> Result<(), SqlError> {
     let cx = env.cx;
-    let step = &block.steps[0];
+    let step = &block.join.steps[0];
     let slot = block.slot(step);
     let mut scans = Scans::new(block, env, rest)?;
     let inexact = scans.inexact;
@@ -471,15 +476,14 @@ async fn stream_scan(
     sink: &mut dyn ResultSink,
 ) -> Result<(), SqlError> {
     let cx = env.cx;
-    let step = &block.steps[0];
+    let step = &block.join.steps[0];
     let slot = block.slot(step);
     let mut scans = Scans::new(block, env, rest)?;
     let inexact = scans.inexact;
-    let wanted = limits(block.limit.as_ref(), cx)?.needed();
-    let simple = block.having.is_none() && !block.distinct && !block.calc_found_rows;
+    let wanted = limits(block.limit(), cx)?.needed();
     let mut batch = RowBatch::new();
     let mut size = match usize::try_from(wanted) {
-        Ok(n) if simple => n.clamp(1, BATCH),
+        Ok(n) if block.join.limited => n.clamp(1, BATCH),
         _ => BATCH,
     };
     while let Some(mut scan) = scans.next(env)? {
@@ -528,15 +532,15 @@ async fn join_rows(
     let cx = env.cx;
     let own = std::mem::take(subs);
     let mut join = Join::new(block, outer, own, |t| mode(block, t));
-    if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
+    if let (Some(step), Some(kept)) = (&block.join.spool, kept.take()) {
         join.with_kept(step, kept);
     }
-    if out.streams() && block.having.is_none() && !block.distinct && !block.calc_found_rows {
-        join.expect(limits(block.limit.as_ref(), cx)?.needed());
+    if block.join.limited {
+        join.expect(limits(block.limit(), cx)?.needed());
     }
     let mut rows = 0u64;
     while join.next(env).await? {
-        join.fill(&block.row_subqueries, env).await?;
+        join.fill(&block.join.subqueries, env).await?;
         if block.special {
             let row = join.tuple();
             env.ahead(|| out.rehearse(cx, &row)).await?;

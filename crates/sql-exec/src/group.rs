@@ -253,7 +253,7 @@ pub(crate) fn known_at(block: &Block, plan: &GroupPlan) -> Option<usize> {
                 Node::Column(c) => match block.places.of(c.slot) {
                     Some(place) => {
                         let own = |s: &Step| usize::from(s.table) == place;
-                        match block.steps.iter().position(own) {
+                        match block.join.steps.iter().position(own) {
                             Some(step) => last = last.max(step),
                             None => plain = false,
                         }
@@ -268,7 +268,7 @@ pub(crate) fn known_at(block: &Block, plan: &GroupPlan) -> Option<usize> {
             plain
         });
     }
-    (plain && last + 1 < block.steps.len()).then_some(last)
+    (plain && last + 1 < block.join.steps.len()).then_some(last)
 }
 
 /// The groups of the next part of the rows that had no room; `None` where there is none.

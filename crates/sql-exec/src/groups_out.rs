@@ -31,8 +31,9 @@ impl Env<'_> {
         let cx = env.cx;
         let mut sent = 0u64;
         let begun = env.begun();
+        let after = block.grouping().map_or(&[][..], |g| &g.subqueries);
         while groups.next(cx)? {
-            for &i in &block.group_subqueries {
+            for &i in after {
                 let rest = OnlySubs { subs, outer };
                 let rows =
                     memo::rows(&block.subqueries[i as usize], env, &groups.row(&rest)).await?;
@@ -70,7 +71,7 @@ impl Env<'_> {
         out: &mut Output<'_>,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
-        let (Some(plan), false) = (&block.group, out.full()) else {
+        let (Some(plan), false) = (block.group(), out.full()) else {
             return Ok(());
         };
         let env = self;

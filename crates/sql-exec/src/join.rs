@@ -156,7 +156,7 @@ impl<'p> Join<'p> {
         let n = block.tables.len();
         Join {
             block,
-            steps: &block.steps,
+            steps: &block.join.steps,
             outer,
             modes: (0..n).map(mode).collect(),
             levels: (0..n).map(|_| Level::default()).collect(),
@@ -186,7 +186,7 @@ impl<'p> Join<'p> {
 
     /// Takes rows of the only table that were kept for `step`, which is what the table's step is then.
     pub fn with_kept(&mut self, step: &'p Step, kept: Kept) {
-        debug_assert_eq!(self.block.steps.len(), 1, "one table");
+        debug_assert_eq!(self.block.join.steps.len(), 1, "one table");
         self.steps = std::slice::from_ref(step);
         self.levels[usize::from(step.table)].kept = Some(kept);
     }
@@ -229,12 +229,12 @@ impl<'p> Join<'p> {
     /// Moves to the next combination; `false` where there is none.
     pub async fn next(&mut self, env: &mut Env<'_>) -> Result<bool, SqlError> {
         self.moved = usize::MAX;
-        if self.block.weedout.is_empty() {
+        if self.block.join.weedout.is_empty() {
             return self.combine(env).await;
         }
         while self.combine(env).await? {
             self.identity.clear();
-            for &t in &self.block.weedout {
+            for &t in &self.block.join.weedout {
                 self.levels[usize::from(t)].identify(&mut self.identity);
             }
             let memory = env.cx.memory();

@@ -80,7 +80,7 @@ async fn look(
     grouper: &mut Grouper<'_>,
 ) -> Result<Option<Seen>, SqlError> {
     let cx = env.cx;
-    let step: &Step = &block.steps[0];
+    let step: &Step = &block.join.steps[0];
     let (slot, index) = (block.slot(step), step.access.index().0);
     let table = block.tables[usize::from(step.table)]
         .stored()

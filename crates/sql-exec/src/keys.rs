@@ -404,11 +404,12 @@ pub(crate) fn can_look_again(block: &Block) -> bool {
         _ => false,
     };
     let mut conditions = block
+        .join
         .steps
         .iter()
         .flat_map(|s| s.filter.iter().chain(&s.implied));
     block.tables.len() == 1
-        && block.steps.iter().all(|s| s.late.is_empty())
+        && block.join.steps.iter().all(|s| s.late.is_empty())
         && !block.subqueries.iter().any(|s| s.correlated)
         && !conditions.any(|e| e.any(&acts))
 }

@@ -118,7 +118,7 @@ pub async fn run(
         }
         PlanBody::Query(q) => Box::pin(into(q, &mut env)).await,
         PlanBody::Do(b) => {
-            let mut rows = RowStore::new(b.output.len(), env.cx.memory());
+            let mut rows = RowStore::new(b.output().len(), env.cx.memory());
             Box::pin(block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX)).await?;
             Ok(Done::default())
         }

@@ -11,7 +11,7 @@ use super::spill::Room;
 use super::spill::merge::Merged;
 use super::spill::record::read_values;
 use super::window::gather::Gather;
-use sql_expr::{EvalCtx, Expr, NoRow, RowSource, Shape, Val, write_group_key};
+use sql_expr::{EvalCtx, Expr, NoRow, RowSource, Val, write_group_key};
 use sql_plan::plan::{Block, LimitPlan, SortKey, Yields};
 use sql_plan::sink::ResultSink;
 
@@ -76,19 +76,6 @@ pub(crate) async fn flush_now_and_then(
     Ok(())
 }
 
-/// Whether the sort keys tell distinct rows apart: each column of the select list is sorted by, and nothing else, and the keys of
-/// its type are the same only where the values are.
-fn same_by_order(block: &Block) -> bool {
-    let Some(columns) = &block.plain else {
-        return false;
-    };
-    let of = |k: &SortKey| k.expr.as_column().map(|c| (c.slot, c.ordinal));
-    let sorted = |c: &(u16, u16)| block.order.iter().any(|k| of(k) == Some(*c));
-    let selected = |k: &SortKey| of(k).is_some_and(|c| columns.contains(&c));
-    let exact = |e: &Expr| matches!(e.ty.shape, Shape::Str { .. } | Shape::Int { .. });
-    columns.iter().all(sorted) && block.order.iter().all(selected) && block.output.iter().all(exact)
-}
-
 /// Value `i` in the form in which it leaves the block.
 fn yielded<'v>(yields: &Yields, i: usize, v: &'v Val<'_>, e: &Expr) -> ValueRef<'v> {
     match yields {
@@ -101,32 +88,21 @@ fn yielded<'v>(yields: &Yields, i: usize, v: &'v Val<'_>, e: &Expr) -> ValueRef<
     }
 }
 
-/// What sorts a block's rows: by a column of their own, where that is all that they are sorted by.
+/// What sorts a block's rows.
 fn sorter(block: &Block, limits: Limits, cx: &EvalCtx<'_>) -> Option<Sorter> {
-    if block.order.is_empty() {
-        return None;
-    }
+    let plan = block.sort().filter(|s| !s.given)?;
     let account = cx.memory();
-    let width = block.output.len();
-    let keep = match block.calc_found_rows {
+    let width = block.output().len();
+    let keep = match block.calc_found_rows() {
         true => u64::MAX,
         false => limits.needed(),
     };
-    let own = match (&block.plain, &block.order[..]) {
-        (Some(columns), [k]) => k
-            .expr
-            .as_column()
-            .and_then(|c| columns.iter().position(|x| *x == (c.slot, c.ordinal))),
-        _ => None,
-    };
-    // Other values are computed with before they become keys.
-    let is_text = |k: &SortKey| matches!(k.expr.ty.shape, Shape::Str { .. });
-    let sorter = match own {
-        Some(c) if is_text(&block.order[0]) => {
-            let unique = block.distinct && same_by_order(block) && !block.calc_found_rows;
-            Sorter::by_column(width, keep, c, block.order[0].part.clone(), unique, account)
+    let sorter = match plan.column {
+        Some(c) => {
+            let unique = block.distinct().is_some_and(|d| d.sorts);
+            Sorter::by_column(width, keep, c, plan.keys[0].part.clone(), unique, account)
         }
-        _ => Sorter::new(width, keep, account),
+        None => Sorter::new(width, keep, account),
     };
     Some(sorter.with_room(Room::sort(cx)))
 }
@@ -161,24 +137,25 @@ impl<'p> Output<'p> {
     /// The end of a block's pipeline.
     pub fn new(block: &'p Block, limits: Limits, cx: &EvalCtx<'_>) -> Output<'p> {
         let sorter = sorter(block, limits, cx);
-        let sorted_out = sorter.as_ref().is_some_and(Sorter::is_unique);
+        let project = block.project();
+        let distinct = block.distinct();
         Output {
-            having: block.having.as_ref(),
-            exprs: &block.output,
-            plain: block.plain.as_deref(),
-            yields: &block.yields,
-            order: &block.order,
-            distinct: (block.distinct && !sorted_out).then(|| Distinct::new(cx)),
-            same_by_order: same_by_order(block),
+            having: block.having(),
+            exprs: block.output(),
+            plain: project.and_then(|p| p.plain.as_deref()),
+            yields: project.map_or(&Yields::Shown, |p| &p.yields),
+            order: block.order(),
+            distinct: distinct.filter(|d| !d.sorts).map(|_| Distinct::new(cx)),
+            same_by_order: distinct.is_some_and(|d| d.by_order),
             sorter,
             windows: {
-                let plan = block.windows.as_ref();
+                let plan = block.windows();
                 plan.and_then(|w| Gather::new(w, cx)).map(Box::new)
             },
-            delivered: !block.delivered.is_empty(),
+            delivered: !block.delivered().is_empty(),
             late: 0,
             limits,
-            count_all: block.calc_found_rows,
+            count_all: block.calc_found_rows(),
             key: Vec::new(),
             passed: 0,
             sent: 0,

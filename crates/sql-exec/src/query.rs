@@ -143,7 +143,7 @@ async fn rows_of_document(
 /// Whether SQL_CALC_FOUND_ROWS stands in the first query of several: it is about their rows together.
 fn counts_all(body: &Body<Block>) -> bool {
     match body {
-        Body::Block(b) => b.calc_found_rows,
+        Body::Block(b) => b.calc_found_rows(),
         Body::Set(first, _) => counts_all(&first.body),
         Body::Rows(..) | Body::Recursive(_) | Body::Feed(_) | Body::Json(_) => false,
     }

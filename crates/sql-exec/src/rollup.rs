@@ -197,7 +197,7 @@ impl<'p> Rolling<'p> {
         let mut key = Vec::new();
         let mut groups = vec![Vec::new(); n];
         while join.next(env).await? {
-            join.fill(&block.row_subqueries, env).await?;
+            join.fill(&block.join.subqueries, env).await?;
             let row = join.tuple();
             if block.special {
                 let waiting = || {
@@ -307,7 +307,8 @@ impl<'p> Rolling<'p> {
                 let state = std::mem::replace(&mut self.states[level * m + i], spec.start());
                 self.finished.push(state.finish(spec, cx)?);
             }
-            for &i in &self.block.group_subqueries {
+            let after = self.block.grouping().map_or(&[][..], |g| &g.subqueries);
+            for &i in after {
                 let rest = OnlySubs { subs, outer };
                 let sub = &self.block.subqueries[i as usize];
                 let rows = memo::rows(sub, env, &self.row(&rest)).await?;

@@ -159,11 +159,6 @@ impl Sorter {
         s
     }
 
-    /// Whether equal rows are left out.
-    pub fn is_unique(&self) -> bool {
-        self.unique
-    }
-
     /// Whether a row with this key can be among the wanted ones.
     pub fn wants(&self, key: &[u8]) -> bool {
         self.keep > 0 && self.bar.as_ref().is_none_or(|(_, b)| key < &b[..])

@@ -44,7 +44,7 @@ pub(crate) async fn take(
     outer: &dyn RowSource,
     subs: &SubValues,
 ) -> Result<Option<Kept>, SqlError> {
-    let Some(step) = &block.spool else {
+    let Some(step) = &block.join.spool else {
         return Ok(None);
     };
     let entry = env.spools.of.entry(block.id).or_insert(Spool::Seen(0));

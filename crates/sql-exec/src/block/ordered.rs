@@ -6,7 +6,7 @@
 use engine::RowBatch;
 use types::SqlError;
 
-use super::{Grouping, Scans};
+use super::{Grouped, Scans};
 use crate::Env;
 use crate::group::Grouper;
 use crate::join::passes;
@@ -15,7 +15,7 @@ use crate::row::{Candidate, Nulls, OnlySubs};
 use crate::sub::SubValues;
 use sql_plan::sink::ResultSink;
 
-impl Grouping<'_> {
+impl Grouped<'_> {
     /// Makes the groups of scans, and sends those that end while more rows come.
     pub(super) async fn in_order(
         &self,
@@ -27,7 +27,7 @@ impl Grouping<'_> {
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
         let (block, outer, most, cx) = (self.block, self.outer, self.most, env.cx);
-        let step = &block.steps[0];
+        let step = &block.join.steps[0];
         let (slot, inexact) = (block.slot(step), scans.inexact);
         let empty = Nulls(outer, block.places.base());
         let mut batch = RowBatch::new();

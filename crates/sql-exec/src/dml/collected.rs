@@ -27,7 +27,7 @@ pub(super) async fn change_collected(
 ) -> Result<(), SqlError> {
     let block = &plan.block;
     let cx = env.cx;
-    let take = limits(block.limit.as_ref(), cx)?.take;
+    let take = limits(block.limit(), cx)?.take;
     if take == 0 {
         return Ok(());
     }
@@ -103,7 +103,7 @@ async fn change_again(
         outer: &NoRow,
     };
     let conditions = Conditions {
-        step: &plan.block.steps[0],
+        step: &plan.block.join.steps[0],
         implied: true,
     };
     for n in in_order(keys, order) {

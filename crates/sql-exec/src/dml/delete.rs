@@ -35,7 +35,7 @@ pub(crate) async fn run(plan: &DeletePlan, env: &mut Env<'_>) -> Result<Done, Sq
         if !plan.streaming || plan.targets.len() != 1 || block.tables.len() != 1 {
             collected(plan, env, subs, &mut tally).await?;
         } else {
-            match &block.steps[0].access {
+            match &block.join.steps[0].access {
                 Access::Get(_) => by_key(plan, env, &subs, &mut tally).await?,
                 _ => while_scanning(plan, env, &subs, &mut tally).await?,
             }
@@ -52,14 +52,14 @@ async fn by_key(
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let block = &plan.block;
-    let step = &block.steps[0];
+    let step = &block.join.steps[0];
     let table = stored(block, 0)?;
     let cx = env.cx;
     let rest = &OnlySubs {
         subs,
         outer: &NoRow,
     };
-    if limits(block.limit.as_ref(), cx)?.take == 0 {
+    if limits(block.limit(), cx)?.take == 0 {
         return Ok(());
     }
     let Access::Get(keys) = &step.access else {
@@ -92,14 +92,14 @@ async fn while_scanning(
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let block = &plan.block;
-    let step = &block.steps[0];
+    let step = &block.join.steps[0];
     let slot = block.tables[0].slot;
     let cx = env.cx;
     let rest = &OnlySubs {
         subs,
         outer: &NoRow,
     };
-    let take = limits(block.limit.as_ref(), cx)?.take;
+    let take = limits(block.limit(), cx)?.take;
     let related = Related::of(&plan.relations, 0, cx, env.security);
     let writer = TableWriter::new(stored(block, 0)?, plan.ignore, env.binlog).related(related);
     let mut scan = TargetScan::open(block, cx, rest, false)?;
@@ -136,7 +136,7 @@ async fn collected(
 ) -> Result<(), SqlError> {
     let block = &plan.block;
     let cx = env.cx;
-    let take = limits(block.limit.as_ref(), cx)?.take;
+    let take = limits(block.limit(), cx)?.take;
     if take == 0 {
         return Ok(());
     }
@@ -149,7 +149,7 @@ async fn collected(
     let mut join = target_keys::join(block, plan.targets.iter().copied(), subs);
     let mut found = TargetKeys::new(block, plan.targets.len(), most, env);
     while join.next(env).await? {
-        join.fill(&block.row_subqueries, env).await?;
+        join.fill(&block.join.subqueries, env).await?;
         for (i, &t) in plan.targets.iter().enumerate() {
             if let Some(n) = found.note(i, t, &join)? {
                 found.rank(n, &join.tuple(), env).await?;
@@ -177,7 +177,7 @@ async fn collected(
             let gone = writer
                 .delete_row(env.session, keys.key(n), cx, |row| {
                     let row = Candidate { slot, row, rest };
-                    let wanted = !alone || passes(&block.steps[0], true, cx, &row)?;
+                    let wanted = !alone || passes(&block.join.steps[0], true, cx, &row)?;
                     Ok(meant(wanted))
                 })
                 .await?;

@@ -41,7 +41,7 @@ impl<'p> TargetKeys<'p> {
         TargetKeys {
             block,
             keys: (0..targets).map(|_| KeyMap::new(account)).collect(),
-            sorter: (!block.order.is_empty()).then(|| Sorter::new(1, take, account)),
+            sorter: (!block.order().is_empty()).then(|| Sorter::new(1, take, account)),
             sort_key: Vec::new(),
             take,
         }
@@ -70,12 +70,12 @@ impl<'p> TargetKeys<'p> {
     ) -> Result<(), SqlError> {
         if let Some(s) = &mut self.sorter {
             if self.block.special {
-                let (order, cx) = (&self.block.order, env.cx);
+                let (order, cx) = (self.block.order(), env.cx);
                 env.ahead(|| write_sort_key(order, cx, row, &mut Vec::new()))
                     .await?;
             }
             self.sort_key.clear();
-            write_sort_key(&self.block.order, env.cx, row, &mut self.sort_key)?;
+            write_sort_key(self.block.order(), env.cx, row, &mut self.sort_key)?;
             s.add(&self.sort_key, [ValueRef::UInt(n as u64)]);
             if self.block.special {
                 env.cx.row_done();

@@ -30,7 +30,7 @@ pub(super) fn possible(block: &Block, env: &Env<'_>, subs: &SubValues) -> Result
         subs,
         outer: &NoRow,
     };
-    all_hold(&block.constant, env.cx, &row)
+    all_hold(&block.join.constant, env.cx, &row)
 }
 
 /// A scan of a block's first table, and the rows of it that were read last.
@@ -59,7 +59,7 @@ impl<'p> TargetScan<'p> {
         rest: &dyn RowSource,
         passes: bool,
     ) -> Result<TargetScan<'p>, SqlError> {
-        let step = &block.steps[0];
+        let step = &block.join.steps[0];
         let table = stored(block, 0)?;
         let (ranges, inexact) = match keys::ranges(table, &step.access, cx, rest)? {
             Ranges::Some(list) => (list, false),

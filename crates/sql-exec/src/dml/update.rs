@@ -33,7 +33,7 @@ pub fn run_now(
     }
     let (block, target) = (&plan.block, &plan.targets[0]);
     let table = stored(block, 0).ok()?;
-    let Access::Get(keys) = &block.steps[0].access else {
+    let Access::Get(keys) = &block.join.steps[0].access else {
         return None;
     };
     let mut key = Vec::with_capacity(32);
@@ -45,7 +45,7 @@ pub fn run_now(
     }
     let defaults = |c| default_of(target, c);
     let edit = plan.edit(target, &defaults, binlog, cx).ok()?;
-    let filter = &block.steps[0].filter;
+    let filter = &block.join.steps[0].filter;
     let change = edit.writer.update_key_now(session, &key, cx, |row| {
         let rest: &dyn RowSource = &NoRow;
         let slot = edit.slot;
@@ -72,7 +72,7 @@ pub(crate) async fn run(
     if possible(block, env, &subs)? {
         let single = plan.targets.len() == 1 && block.tables.len() == 1;
         let row_subqueries = uses_row_subqueries(plan);
-        match &block.steps[0].access {
+        match &block.join.steps[0].access {
             Access::Get(_) if single && streams_or_gets(plan) && !row_subqueries => {
                 by_key(plan, env, (&subs, &checks), &mut tally).await?;
             }
@@ -92,7 +92,7 @@ fn uses_row_subqueries(plan: &UpdatePlan) -> bool {
 
 /// Whether nothing has to be found whole before the first change.
 fn streams_or_gets(plan: &UpdatePlan) -> bool {
-    plan.block.order.is_empty() && plan.block.steps[0].late.is_empty()
+    plan.block.order().is_empty() && plan.block.join.steps[0].late.is_empty()
 }
 
 /// The row named by a full clustered key.
@@ -110,10 +110,10 @@ async fn by_key(
         subs,
         outer: &NoRow,
     };
-    if limits(block.limit.as_ref(), cx)?.take == 0 {
+    if limits(block.limit(), cx)?.take == 0 {
         return Ok(());
     }
-    let Access::Get(keys) = &block.steps[0].access else {
+    let Access::Get(keys) = &block.join.steps[0].access else {
         return Ok(());
     };
     let mut key = Vec::with_capacity(32);
@@ -127,7 +127,7 @@ async fn by_key(
     let around = plan.edit_context(target, checks, cx, (env.security, env.binlog));
     let edit = plan.edit_in(target, &defaults, around, cx)?;
     let conditions = Conditions {
-        step: &block.steps[0],
+        step: &block.join.steps[0],
         implied: false,
     };
     change_key(&edit, &key, &conditions, env, &rest, tally).await
@@ -147,12 +147,12 @@ async fn while_scanning(
         subs,
         outer: &NoRow,
     };
-    let take = limits(block.limit.as_ref(), cx)?.take;
+    let take = limits(block.limit(), cx)?.take;
     let defaults = |c| default_of(target, c);
     let around = plan.edit_context(target, checks, cx, (env.security, env.binlog));
     let edit = plan.edit_in(target, &defaults, around, cx)?;
     let conditions = Conditions {
-        step: &block.steps[0],
+        step: &block.join.steps[0],
         implied: true,
     };
     let mut scan = TargetScan::open(block, cx, rest, true)?;

@@ -17,7 +17,7 @@ use super::super::spill::{Host, Room};
 use super::{At, Join, Level};
 use sql_expr::EvalCtx;
 use sql_plan::bind::nests::NestKind;
-use sql_plan::plan::{Step, TableSource};
+use sql_plan::plan::{Group, Step, TableSource};
 
 /// Rows that are kept at least, however little room there is.
 const LEAST: usize = 32;
@@ -90,9 +90,9 @@ impl Join<'_> {
         let around =
             |(_, step): (usize, &Step)| step.nests.iter().any(|n| usize::from(n.first) < s);
         s > 0
-            && block.delivered.is_empty()
-            && !block.group.as_ref().is_some_and(|g| g.in_order)
-            && block.weedout.is_empty()
+            && block.delivered().is_empty()
+            && !block.grouping().is_some_and(Group::in_order)
+            && block.join.weedout.is_empty()
             && self.steps[s].buffer.as_ref().is_some_and(|k| !k.is_empty())
             && !matches!(
                 block.tables[usize::from(self.steps[s].table)].source,

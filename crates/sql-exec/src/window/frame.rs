@@ -10,7 +10,7 @@ use sql_expr::{Comparer, EvalCtx, Expr, Val};
 use sql_plan::bind::window_tree::{FrameEnd, Window};
 use sql_plan::bind::windows::illegal_frame_of;
 use sql_plan::plan::SortKey;
-use sql_plan::plan::windows::Stage;
+use sql_plan::plan::op::window::Stage;
 
 /// An end of a frame, with its distance known.
 enum End<'p> {

@@ -11,7 +11,7 @@ use sql_expr::window::{WindowFn, WindowKind, number};
 use sql_expr::{EvalCtx, Expr, Val};
 use sql_parser::ast::WindowFunc;
 use sql_plan::bind::window_tree::Window;
-use sql_plan::plan::windows::Stage;
+use sql_plan::plan::op::window::Stage;
 
 /// Which row of the frame a function is the value of.
 #[derive(Clone, Copy)]

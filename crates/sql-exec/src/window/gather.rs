@@ -9,7 +9,7 @@ use super::super::spill::Room;
 use super::super::store::RowStore;
 use sql_expr::{AGGREGATE_SLOT, EvalCtx, Expr, ExprType, RowSource, Val};
 use sql_plan::bind::tree::WINDOW_ROW_SLOT;
-use sql_plan::plan::windows::{Stage, WindowPlan};
+use sql_plan::plan::op::window::{Stage, WindowPlan};
 
 /// A value in the form in which it is stored: with all that it is computed with.
 #[inline]

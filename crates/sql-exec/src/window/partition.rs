@@ -14,7 +14,7 @@ use super::super::store::RowStore;
 use super::gather::{Fresh, Stored};
 use sql_expr::{EvalCtx, RowSource};
 use sql_plan::plan::SortKey;
-use sql_plan::plan::windows::Stage;
+use sql_plan::plan::op::window::Stage;
 
 /// The rows of a partition.
 pub(super) struct Partition<'s> {

@@ -13,8 +13,8 @@ use super::partition::{Cursor, Source};
 use sql_expr::{AGGREGATE_SLOT, RowSource, SubquerySource, Val, WINDOW_SLOT};
 use sql_plan::bind::tree::WINDOW_ROW_SLOT;
 use sql_plan::plan::Block;
+use sql_plan::plan::op::window::{Stage, WindowPlan};
 use sql_plan::plan::tally::Place;
-use sql_plan::plan::windows::{Stage, WindowPlan};
 use sql_plan::sink::ResultSink;
 
 /// Sends the gathered rows of a block to its output, with the values of its window functions.
@@ -30,7 +30,7 @@ pub(crate) async fn run(
     out: &mut Output<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<(), SqlError> {
-    let Some(plan) = &block.windows else {
+    let Some(plan) = block.windows() else {
         return Ok(());
     };
     let cx = env.cx;

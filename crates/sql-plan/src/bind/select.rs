@@ -131,7 +131,6 @@ impl StatementBinder<'_> {
             aggregates: b.aggregates,
             carried: Vec::new(),
             below: from_below,
-            in_order: false,
             rollup,
         });
         let block = BoundBlock {

@@ -394,8 +394,6 @@ pub struct GroupPlan {
     pub rollup: Option<Box<Rollup>>,
     /// Every aggregate is COUNT(*).
     pub only_count_star: bool,
-    /// The rows of each group come one behind the other.
-    pub in_order: bool,
 }
 
 /// WITH ROLLUP.

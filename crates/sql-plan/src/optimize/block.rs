@@ -7,7 +7,7 @@ use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
-use crate::bind::tree::{BoundBlock, GroupPlan};
+use crate::bind::tree::{BoundBlock, GroupPlan, LimitPlan, SortKey, Yields};
 use crate::optimize::Optimizer;
 use crate::optimize::conditions::Request;
 use crate::optimize::hints;
@@ -15,6 +15,7 @@ use crate::optimize::physical::covering;
 use crate::optimize::physical::fast;
 use crate::optimize::physical::fused;
 use crate::optimize::physical::lateral;
+use crate::optimize::physical::sorted;
 use crate::optimize::physical::spool;
 use crate::optimize::physical::windows;
 use crate::optimize::rewrite::computed;
@@ -25,7 +26,11 @@ use crate::optimize::rewrite::unnest;
 use crate::optimize::search::first_rows;
 use crate::optimize::search::joins::{self, JoinPlan};
 use crate::optimize::statistics::selectivity::Estimator;
-use crate::plan::{Block, LockSpec, QueryPlan, TablePlan};
+use crate::plan::op::window::WindowPlan;
+use crate::plan::{
+    Block, Distinct, Group, Grouping, Join, Jump, Limit, LockSpec, Op, Project, QueryPlan, Sort,
+    TablePlan,
+};
 use sql_expr::Expr;
 
 /// Groups for each row, where nothing better is known.
@@ -106,40 +111,40 @@ impl Optimizer<'_> {
         let in_order = found
             .groups
             .filter(|_| windows.is_none() && found.weedout.is_empty());
-        let grouped = group.as_mut().is_some_and(|g| g.come_in_order(in_order));
-        let comes = grouped || found.ordered && in_turn;
-        let delivered = order.split_off(if comes { 0 } else { order.len() });
+        let group = group.map(|plan| grouping(plan, in_order));
+        let grouped = group.as_ref().is_some_and(Group::in_order) && in_order == Some(true);
+        let behind = Behind {
+            group,
+            having,
+            windows,
+            output,
+            yields,
+            distinct,
+            order,
+            given: grouped || found.ordered && in_turn,
+            limit,
+            calc_found_rows,
+        };
         let mut block = Block {
-            fused: None,
             id: self.node(),
             number,
             places,
             tables: tables.into_iter().zip(locks).map(table_plan).collect(),
             derived,
-            steps: found.steps,
-            spool: None,
-            constant: found.constant,
-            group,
-            having,
-            windows,
-            output,
-            distinct,
-            order,
-            delivered,
-            limit,
-            calc_found_rows,
             subqueries: self.subqueries(subqueries)?,
-            row_subqueries: Vec::new(),
-            group_subqueries: Vec::new(),
+            join: Join {
+                steps: found.steps,
+                constant: found.constant,
+                weedout: found.weedout,
+                ..Join::default()
+            },
+            ops: behind.operators(changes),
             special: false,
-            yields,
-            plain: None,
             rows: 0.0,
-            weedout: found.weedout,
         };
         self.check_size(&block, changes)?;
-        block.rows = rows_out(&block, found.rows, self.estimator());
-        Ok(finish_block(block, changes))
+        block.rows = rows_out(&block, found.rows, found.jump.is_some(), self.estimator());
+        Ok(finish_block(block, found.jump, changes))
     }
 
     /// What is left out, moved or noted before the joins are looked at.
@@ -167,7 +172,7 @@ impl Optimizer<'_> {
             return Ok(());
         }
         let hot = self.ctx.cx.vars.hot();
-        let reads = block.steps.last().map_or(0.0, |s| s.cost);
+        let reads = block.join.steps.last().map_or(0.0, |s| s.cost);
         match hot.big_selects || reads <= hot.max_join_size as f64 {
             true => Ok(()),
             false => Err(SqlError::fixed(codes::ER_TOO_BIG_SELECT)),
@@ -194,17 +199,87 @@ fn settle_groups(
         let told = found.neighbours.iter();
         told.for_each(|n| g.aggregates[*n].neighbours = true);
     }
-    let first = found.steps.first_mut();
-    let Some(step) = first.filter(|s| s.jump.is_some()) else {
+    if found.jump.is_none() {
         return;
-    };
+    }
     match group {
-        Some(g) if g.rollup.is_some() => step.jump = None,
+        Some(g) if g.rollup.is_some() => found.jump = None,
         Some(_) => {}
         None => {
             *group = Some(GroupPlan::of_values(output));
             *distinct = false;
         }
+    }
+}
+
+/// How groups are found, before it is known what of the joins may be fused with them; with `in_order`, the rows of each come one behind
+/// the other.
+fn grouping(plan: GroupPlan, in_order: Option<bool>) -> Group {
+    let how = match (&plan.rollup, in_order) {
+        (Some(_), _) => Grouping::Rollup,
+        (None, Some(_)) => Grouping::InOrder,
+        (None, None) => Grouping::Hashed,
+    };
+    Group {
+        plan,
+        how,
+        subqueries: Vec::new(),
+    }
+}
+
+/// What becomes of the rows of the joins.
+struct Behind {
+    group: Option<Group>,
+    having: Option<Expr>,
+    windows: Option<Box<WindowPlan>>,
+    output: Vec<Expr>,
+    yields: Yields,
+    distinct: bool,
+    order: Vec<SortKey>,
+    /// They come in that order.
+    given: bool,
+    limit: Option<LimitPlan>,
+    calc_found_rows: bool,
+}
+
+impl Behind {
+    /// The operators that do it. Where rows are changed, none makes values of them.
+    fn operators(self, changes: bool) -> Vec<Op> {
+        let plain = fast::plain_columns(&self.output);
+        let mut distinct = self.distinct.then_some(Distinct {
+            by_order: false,
+            sorts: false,
+        });
+        let mut sort = (!self.order.is_empty()).then(|| Sort {
+            column: sorted::by_column(&self.order, plain.as_deref()),
+            keys: self.order,
+            given: self.given,
+        });
+        if let (Some(d), Some(s)) = (&mut distinct, sort.as_mut().filter(|s| !s.given)) {
+            d.by_order = sorted::tells_apart(&s.keys, &self.output, plain.as_deref());
+            d.sorts = d.by_order && s.column.is_some() && !self.calc_found_rows;
+        }
+        let project = (!changes).then(|| {
+            Box::new(Project {
+                values: self.output,
+                plain,
+                yields: self.yields,
+            })
+        });
+        let limit = (self.limit.is_some() || self.calc_found_rows).then_some(Limit {
+            plan: self.limit,
+            counts_all: self.calc_found_rows,
+        });
+        let all = [
+            self.group.map(|g| Op::Group(Box::new(g))),
+            self.having.map(|e| Op::Filter(Box::new(e))),
+            self.windows.map(Op::Window),
+            project.map(Op::Project),
+            distinct.map(Op::Distinct),
+            sort.map(Op::Sort),
+            limit.map(Op::Limit),
+        ];
+        all.into_iter().flatten().collect()
     }
 }
 
@@ -227,30 +302,23 @@ fn put_by_key(tables: &[FromTable], derived: &mut [QueryPlan], by_key: Vec<(usiz
     }
 }
 
-/// Rows that a block yields, where `joined` come out of its joins.
-fn rows_out(block: &Block, joined: f64, estimator: Estimator<'_>) -> f64 {
-    let jumps = block.steps.first().is_some_and(|s| s.jump.is_some());
-    let rows = match &block.group {
+/// Rows that a block yields, where `joined` come out of its joins, or out of the jumps that make its groups.
+fn rows_out(block: &Block, joined: f64, jumps: bool, estimator: Estimator<'_>) -> f64 {
+    let rows = match block.group() {
         Some(g) if g.keys.is_empty() => 1.0,
         // They are counted already.
         Some(_) if jumps => joined,
         Some(_) => (joined * GROUPED).max(1.0),
         None => joined,
     };
-    let kept = block
-        .having
-        .as_ref()
-        .map_or(1.0, |h| estimator.of_groups(h));
+    let kept = block.having().map_or(1.0, |h| estimator.of_groups(h));
     let rows = (rows * kept).max(rows.min(1.0));
-    let most = block
-        .limit
-        .as_ref()
-        .and_then(|l| first_rows::number(&l.count));
+    let most = block.limit().and_then(|l| first_rows::number(&l.count));
     most.map_or(rows, |n| rows.min(n))
 }
 
 /// Fills in what follows from a block's expressions.
-fn finish_block(mut block: Block, changes: bool) -> Block {
+fn finish_block(mut block: Block, jump: Option<Jump>, changes: bool) -> Block {
     let correlated = |exprs: &mut dyn Iterator<Item = &Expr>| {
         let mut out: Vec<u32> = Vec::new();
         for e in exprs {
@@ -261,51 +329,39 @@ fn finish_block(mut block: Block, changes: bool) -> Block {
         out.dedup();
         out
     };
-    let shown = || {
-        block
-            .output
-            .iter()
-            .chain(block.order.iter().map(|k| &k.expr))
-    };
+    let keys = || block.order().iter().map(|k| &k.expr);
+    let shown = || block.output().iter().chain(keys());
     // Behind window functions, the select list and the order are of other rows.
-    let late = match &block.windows {
-        Some(w) => correlated(&mut w.inputs.iter().chain(&block.having)),
-        None => correlated(&mut shown().chain(&block.having)),
+    let late = match block.windows() {
+        Some(w) => correlated(&mut w.inputs.iter().chain(block.having())),
+        None => correlated(&mut shown().chain(block.having())),
     };
-    let group_inputs: Vec<u32> = match &block.group {
-        Some(g) => correlated(
-            &mut g
-                .keys
-                .iter()
-                .chain(g.aggregates.iter().flat_map(|a| a.inputs())),
-        ),
-        None => Vec::new(),
+    let group_inputs = || {
+        let all = block.group().into_iter();
+        all.flat_map(|g| {
+            let args = g.aggregates.iter().flat_map(|a| a.inputs());
+            g.keys.iter().chain(args)
+        })
     };
-    if block.group.is_some() {
-        block.row_subqueries = group_inputs;
-        block.group_subqueries = late;
-    } else {
-        block.row_subqueries = late;
-    }
-    let groups = block.group.iter();
-    let inputs = groups.flat_map(|g| {
-        g.keys
-            .iter()
-            .chain(g.aggregates.iter().flat_map(|a| a.inputs()))
-    });
-    let inputs = inputs.chain(block.windows.iter().flat_map(|w| &w.inputs));
-    block.special = block
-        .output
-        .iter()
-        .chain(&block.having)
-        .chain(block.order.iter().map(|k| &k.expr))
+    let window_inputs = block.windows().into_iter().flat_map(|w| &w.inputs);
+    let inputs = group_inputs().chain(window_inputs);
+    let special = shown()
+        .chain(block.having())
         .chain(inputs)
         .any(Expr::has_special);
-    block.plain = fast::plain_columns(&block.output);
-    block.spool = spool::kept_form(&block);
-    if !changes {
-        covering::set_covers(&mut block);
+    let (of_rows, of_groups) = match block.group() {
+        Some(_) => (correlated(&mut group_inputs()), late),
+        None => (late, Vec::new()),
+    };
+    block.special = special;
+    block.join.subqueries = of_rows;
+    if let Some(g) = block.grouping_mut() {
+        g.subqueries = of_groups;
     }
-    block.fused = fused::of(&block);
+    block.join.spool = spool::kept_form(&block);
+    if !changes {
+        covering::set_covers(&mut block, jump);
+    }
+    fused::decide(&mut block, jump);
     block
 }

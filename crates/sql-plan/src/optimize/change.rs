@@ -13,7 +13,7 @@ impl Optimizer<'_> {
     pub(crate) fn update(&self, u: BoundUpdate) -> Result<UpdatePlan, SqlError> {
         let block = self.block_of(u.block, true)?;
         self.check_safe(&block)?;
-        let ordered = block.order.is_empty();
+        let ordered = block.order().is_empty();
         let streaming = ordered
             && can_stream(&block)
             && scan_untouched(&block, &u.targets[0])
@@ -35,7 +35,7 @@ impl Optimizer<'_> {
     pub(crate) fn delete(&self, d: BoundDelete) -> Result<DeletePlan, SqlError> {
         let block = self.block_of(d.block, true)?;
         self.check_safe(&block)?;
-        let streaming = block.order.is_empty() && can_stream(&block) && stays_put(&d.relations);
+        let streaming = block.order().is_empty() && can_stream(&block) && stays_put(&d.relations);
         Ok(DeletePlan {
             block,
             targets: d.targets,
@@ -51,10 +51,11 @@ impl Optimizer<'_> {
     /// 1175.
     fn check_safe(&self, block: &Block) -> Result<(), SqlError> {
         let everything = block
+            .join
             .steps
             .iter()
             .any(|s| matches!(s.access, Access::Full { .. }) && s.buffer.is_none());
-        if everything && block.limit.is_none() && self.ctx.cx.vars.hot().safe_updates {
+        if everything && block.limit().is_none() && self.ctx.cx.vars.hot().safe_updates {
             return Err(SqlError::new(
                 codes::ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE,
                 "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
@@ -71,7 +72,9 @@ fn stays_put(relations: &Option<Arc<Relations>>) -> bool {
 
 /// Whether the rows of a change can be handled as they are read.
 fn can_stream(block: &Block) -> bool {
-    block.steps.len() == 1 && block.steps[0].late.is_empty() && block.steps[0].buffer.is_none()
+    block.join.steps.len() == 1
+        && block.join.steps[0].late.is_empty()
+        && block.join.steps[0].buffer.is_none()
 }
 
 /// See [`UpdatePlan::single_row`].
@@ -82,10 +85,10 @@ fn is_single_row(block: &Block, target: &UpdateTarget) -> bool {
     let Some(table) = table.stored() else {
         return false;
     };
-    let by_key = can_stream(block) && matches!(block.steps[0].access, Access::Get(_));
-    let more = block.limit.is_some()
-        || !block.order.is_empty()
-        || !block.constant.is_empty()
+    let by_key = can_stream(block) && matches!(block.join.steps[0].access, Access::Get(_));
+    let more = block.limit().is_some()
+        || !block.order().is_empty()
+        || !block.join.constant.is_empty()
         || !block.subqueries.is_empty();
     let columns = 0..table.def.columns.len() as u16;
     let indexed = columns
@@ -99,7 +102,7 @@ fn scan_untouched(block: &Block, target: &UpdateTarget) -> bool {
     let Some(table) = block.tables[0].stored() else {
         return false;
     };
-    let index = match &block.steps[0].access {
+    let index = match &block.join.steps[0].access {
         Access::Full { index, .. } => *index,
         Access::Range(r) => r.index,
         Access::Get(_) | Access::Union(_) | Access::Nothing => 0,

@@ -1,6 +1,7 @@
 //! How EXPLAIN FORMAT=TREE says what is done: parts of indexes, orders, limits.
 
-use super::tree::{Beginning, KeyExpr, QueryPlan, RangeAccess};
+use super::op::{Beginning, KeyExpr, RangeAccess};
+use super::tree::QueryPlan;
 use crate::bind::tree::{Body, LimitPlan, SortKey};
 use engine::Table;
 use sql_expr::{Expr, Val};

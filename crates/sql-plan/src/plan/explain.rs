@@ -3,10 +3,12 @@
 use types::{CollationId, DataType, IntWidth, SqlError, Value};
 
 use super::TableSource;
+use super::block::Block;
 use super::lines::{Line, describe};
-use super::tree::{Block, Explained, PlanBody, QueryPlan};
+use super::op::{Grouping, Op};
+use super::tree::{Explained, PlanBody, QueryPlan};
 use super::{json_form, shape, tree_form, words};
-use crate::bind::tree::{Body, ExplainForm, GroupPlan, InsertRows};
+use crate::bind::tree::{Body, ExplainForm, InsertRows};
 use crate::sink::ColumnMeta;
 
 /// The rows of an EXPLAIN so far.
@@ -130,6 +132,28 @@ pub fn columns(form: ExplainForm) -> Vec<ColumnMeta> {
     .collect()
 }
 
+/// What the operators of a block keep rows for, and whether they sort them.
+fn kept_or_sorted(b: &Block) -> impl Iterator<Item = &'static str> {
+    let keeps = |op: &Op| match op {
+        Op::Group(g) => {
+            let by_hash = matches!(g.how, Grouping::Hashed | Grouping::Batches);
+            by_hash && !g.plan.keys.is_empty()
+        }
+        Op::Window(_) => true,
+        Op::Distinct(_) => !b.order().is_empty(),
+        Op::Filter(_) | Op::Project(_) | Op::Sort(_) | Op::Limit(_) => false,
+    };
+    let sorts = |op: &Op| match op {
+        Op::Group(g) => g.how == Grouping::Rollup,
+        Op::Window(w) => w.sorts(),
+        Op::Sort(s) => !s.given,
+        Op::Filter(_) | Op::Project(_) | Op::Distinct(_) | Op::Limit(_) => false,
+    };
+    let kept = b.ops.iter().any(keeps).then_some("Using temporary");
+    let sorted = b.ops.iter().any(sorts).then_some("Using filesort");
+    kept.into_iter().chain(sorted)
+}
+
 fn is_simple(q: &QueryPlan) -> bool {
     match &q.body {
         Body::Block(b) => {
@@ -220,10 +244,10 @@ impl Listing {
 
     fn block(&mut self, b: &Block, kind: &str) {
         let id = self.number(b.number);
-        self.windowed |= b.windows.is_some();
+        self.windowed |= b.windows().is_some();
         let impossible = shape::is_impossible(b);
         let mut pending: Vec<(u64, usize)> = Vec::new();
-        if b.steps.is_empty() || impossible {
+        if b.join.steps.is_empty() || impossible {
             let extra = if impossible {
                 "Impossible WHERE"
             } else {
@@ -235,7 +259,7 @@ impl Listing {
             };
             self.add(Some(id), kind, line);
         } else {
-            for (i, s) in b.steps.iter().enumerate() {
+            for (i, s) in b.join.steps.iter().enumerate() {
                 let mut line = describe(b, s, i);
                 let t = &b.tables[usize::from(s.table)];
                 if shape::is_fed(b, t) {
@@ -251,23 +275,11 @@ impl Listing {
                     line.table = Some(format!("<derived{number}>"));
                     pending.push((number, n as usize));
                 }
-                if i + 1 == b.steps.len() && !b.weedout.is_empty() {
+                if i + 1 == b.join.steps.len() && !b.join.weedout.is_empty() {
                     line.extra.push("Duplicates weeded out");
                 }
                 if i == 0 {
-                    let rolls = |g: &GroupPlan| g.rollup.is_some();
-                    let sorts = b.windows.as_ref().is_some_and(|w| w.sorts());
-                    if b.group
-                        .as_ref()
-                        .is_some_and(|g| !g.keys.is_empty() && !rolls(g))
-                        || b.windows.is_some()
-                        || (b.distinct && !b.order.is_empty())
-                    {
-                        line.extra.push("Using temporary");
-                    }
-                    if !b.order.is_empty() || sorts || b.group.as_ref().is_some_and(rolls) {
-                        line.extra.push("Using filesort");
-                    }
+                    line.extra.extend(kept_or_sorted(b));
                 }
                 self.add(Some(id), kind, line);
             }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::tree::Block;
+use super::block::Block;
 use sql_expr::agg::AggSpec;
 use sql_expr::{Expr, text_in};
 use sql_parser::ast::AggregateFunc;

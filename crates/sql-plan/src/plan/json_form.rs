@@ -3,11 +3,13 @@
 use std::fmt::Write;
 
 use super::TableSource;
+use super::block::Block;
 use super::lines::{Line, describe};
+use super::op::window::Stage;
+use super::op::{Grouping, Op, Step};
 use super::shape;
-use super::tree::{Block, PlanBody, QueryPlan, Step, SubPlan};
+use super::tree::{PlanBody, QueryPlan, SubPlan};
 use super::window_words;
-use super::windows::Stage;
 use super::words::{InBlock, of_step};
 use crate::bind::nests::NestKind;
 use crate::bind::subqueries_of;
@@ -195,7 +197,7 @@ fn block(b: &Block, changed: Option<(&'static str, &[u16])>) -> Members {
     if b.number != 0 {
         members.push(("select_id", Json::Number(u64::from(b.number))));
     }
-    if b.steps.is_empty() || shape::is_impossible(b) {
+    if b.join.steps.is_empty() || shape::is_impossible(b) {
         let message = match shape::is_impossible(b) {
             true => "Impossible WHERE",
             false => "No tables used",
@@ -204,53 +206,64 @@ fn block(b: &Block, changed: Option<(&'static str, &[u16])>) -> Members {
         rest(b, &mut Vec::new(), &mut members);
         return members;
     }
-    let cost = b.steps.last().map_or(0.0, |s| s.cost);
+    let cost = b.join.steps.last().map_or(0.0, |s| s.cost);
     members.push((
         "cost_info",
         Json::Object(vec![("query_cost", figure(cost))]),
     ));
     let mut shown: Vec<u32> = Vec::new();
     let mut tables: Vec<Json> = Vec::new();
-    for at in 0..b.steps.len() {
+    for at in 0..b.join.steps.len() {
         tables.push(table(b, at, changed, &mut shown));
     }
     let mut inner: Members = match tables.len() {
         1 => tables.into_iter().flat_map(unwrapped).collect(),
         _ => vec![("nested_loop", Json::List(tables))],
     };
-    if !b.weedout.is_empty() {
+    if !b.join.weedout.is_empty() {
         inner.insert(0, ("using_temporary_table", Json::Bool(true)));
         inner = vec![("duplicates_removal", Json::Object(inner))];
     }
-    if let Some(g) = b.group.as_ref().filter(|g| !g.keys.is_empty()) {
-        let _ = g;
-        let mut group = vec![
-            ("using_temporary_table", Json::Bool(true)),
-            ("using_filesort", Json::Bool(false)),
-        ];
-        group.append(&mut inner);
-        inner = vec![("grouping_operation", Json::Object(group))];
-    }
-    if b.windows.is_some() {
-        inner.insert(0, ("windows", windows(b)));
-        inner = vec![("windowing", Json::Object(inner))];
-    }
-    if b.distinct {
-        inner.insert(0, ("using_temporary_table", Json::Bool(true)));
-        inner = vec![("duplicates_removal", Json::Object(inner))];
-    }
-    if !b.order.is_empty() || !b.delivered.is_empty() {
-        inner.insert(0, ("using_filesort", Json::Bool(!b.order.is_empty())));
-        inner = vec![("ordering_operation", Json::Object(inner))];
+    for op in &b.ops {
+        inner = operator(b, op, inner);
     }
     members.append(&mut inner);
     rest(b, &mut shown, &mut members);
     members
 }
 
+/// What rows go through behind the joins.
+fn operator(b: &Block, op: &Op, mut inner: Members) -> Members {
+    let temporary = |made| ("using_temporary_table", Json::Bool(made));
+    let sorted = |sorts| ("using_filesort", Json::Bool(sorts));
+    let name = match op {
+        Op::Group(g) if g.plan.keys.is_empty() => return inner,
+        Op::Group(g) => {
+            let hashes = matches!(g.how, Grouping::Hashed | Grouping::Batches);
+            let sorts = g.how == Grouping::Rollup;
+            inner.splice(0..0, [temporary(hashes), sorted(sorts)]);
+            "grouping_operation"
+        }
+        Op::Window(_) => {
+            inner.insert(0, ("windows", windows(b)));
+            "windowing"
+        }
+        Op::Distinct(_) => {
+            inner.insert(0, temporary(true));
+            "duplicates_removal"
+        }
+        Op::Sort(s) => {
+            inner.insert(0, sorted(!s.given));
+            "ordering_operation"
+        }
+        Op::Filter(_) | Op::Project(_) | Op::Limit(_) => return inner,
+    };
+    vec![(name, Json::Object(inner))]
+}
+
 /// The windows of a block, in the order in which they are computed.
 fn windows(b: &Block) -> Json {
-    let Some(w) = &b.windows else {
+    let Some(w) = b.windows() else {
         return Json::List(Vec::new());
     };
     let cx = InBlock::new(b);
@@ -295,14 +308,10 @@ fn unwrapped(j: Json) -> Members {
 
 /// The subqueries that no condition of a table has.
 fn rest(b: &Block, shown: &mut Vec<u32>, members: &mut Members) {
-    let having: Vec<&Expr> = b.having.iter().collect();
-    let order: Vec<&Expr> = b
-        .order
-        .iter()
-        .chain(&b.delivered)
-        .map(|k| &k.expr)
-        .collect();
-    let group: Vec<&Expr> = b.group.iter().flat_map(|g| &g.keys).collect();
+    let having: Vec<&Expr> = b.having().into_iter().collect();
+    let keys = b.sort().into_iter().flat_map(|s| &s.keys);
+    let order: Vec<&Expr> = keys.map(|k| &k.expr).collect();
+    let group: Vec<&Expr> = b.group().iter().flat_map(|g| &g.keys).collect();
     for (name, exprs) in [
         ("having_subqueries", having),
         ("group_by_subqueries", group),
@@ -345,7 +354,7 @@ fn table(
     changed: Option<(&'static str, &[u16])>,
     shown: &mut Vec<u32>,
 ) -> Json {
-    let s = &b.steps[at];
+    let s = &b.join.steps[at];
     let t = &b.tables[usize::from(s.table)];
     let line: Line = describe(b, s, at);
     let mut m: Members = Vec::new();
@@ -385,7 +394,7 @@ fn table(
         match n.kind {
             NestKind::Outer => {}
             NestKind::Semi => {
-                let first = &b.tables[usize::from(b.steps[usize::from(n.first)].table)];
+                let first = &b.tables[usize::from(b.join.steps[usize::from(n.first)].table)];
                 m.push(("first_match", Json::text(&*first.alias)));
             }
             NestKind::Anti => m.push(("not_exists", Json::Bool(true))),
@@ -404,7 +413,11 @@ fn table(
         m.push(("table_function", Json::text("json_table")));
         m.push(("using_temporary_table", Json::Bool(true)));
     }
-    let before = if at == 0 { 0.0 } else { b.steps[at - 1].cost };
+    let before = if at == 0 {
+        0.0
+    } else {
+        b.join.steps[at - 1].cost
+    };
     let eval = s.out * 0.1;
     let costs = vec![
         ("read_cost", figure((s.cost - before - eval).max(0.0))),
@@ -471,22 +484,20 @@ fn used_columns(b: &Block, s: &Step) -> Vec<String> {
             true
         });
     };
-    b.output.iter().chain(&b.having).for_each(&mut note);
-    b.order
-        .iter()
-        .chain(&b.delivered)
-        .for_each(|k| note(&k.expr));
-    if let Some(w) = &b.windows {
+    b.output().iter().chain(b.having()).for_each(&mut note);
+    let keys = b.sort().into_iter().flat_map(|s| &s.keys);
+    keys.for_each(|k| note(&k.expr));
+    if let Some(w) = b.windows() {
         w.inputs.iter().for_each(&mut note);
     }
-    if let Some(g) = &b.group {
+    if let Some(g) = b.group() {
         g.keys.iter().chain(&g.carried).for_each(&mut note);
         g.aggregates
             .iter()
             .flat_map(|a| &a.args)
             .for_each(&mut note);
     }
-    for s in &b.steps {
+    for s in &b.join.steps {
         of_step(s).for_each(&mut note);
         s.access.each_key(&mut note);
         for n in &s.nests {
@@ -494,7 +505,7 @@ fn used_columns(b: &Block, s: &Step) -> Vec<String> {
         }
     }
     let outer = b.subqueries.iter().flat_map(|s| &s.outer);
-    let outer = outer.chain(b.windows.iter().flat_map(|w| &w.carried));
+    let outer = outer.chain(b.windows().into_iter().flat_map(|w| &w.carried));
     read.extend(outer.filter(|(slot, _)| *slot == t.slot).map(|(_, c)| *c));
     read.sort_unstable();
     read.dedup();

@@ -5,7 +5,8 @@ use types::DataType;
 
 use super::TableSource;
 use super::access_words::shown_name;
-use super::tree::{Access, Block, KeyExpr, RangeAccess, Step};
+use super::block::Block;
+use super::op::{Access, Grouping, KeyExpr, RangeAccess, Step};
 use crate::bind::nests::NestKind;
 use sql_expr::Node;
 
@@ -77,7 +78,8 @@ pub(super) fn describe(b: &Block, s: &Step, place: usize) -> Line {
     if used_where {
         line.extra.push("Using where");
     }
-    if s.jump.is_some() {
+    let how = b.grouping().map(|g| g.how);
+    if matches!(how, Some(Grouping::Jump(_))) {
         line.extra.push("Using index for group-by");
     } else if s.cover.is_some() {
         line.extra.push("Using index");
@@ -115,7 +117,7 @@ fn filtered(b: &Block, s: &Step, place: usize, checked: usize) -> f64 {
     }
     let before = match place {
         0 => 1.0,
-        _ => b.steps[place - 1].out,
+        _ => b.join.steps[place - 1].out,
     };
     let joined = s.nests.iter().all(|n| n.kind == NestKind::Outer);
     let share = if joined && s.out > 0.0 {

@@ -1,7 +1,9 @@
 //! The joins of a block as a tree: steps follow each other, and those of an outer join, semi-join or anti-join are a part of their own.
 
 use super::TableSource;
-use super::tree::{Block, LateExpr, QueryPlan, Step, TablePlan};
+use super::block::{Block, TablePlan};
+use super::op::{LateExpr, Step};
+use super::tree::QueryPlan;
 use crate::bind::nests::NestKind;
 use crate::bind::tree::{Body, JsonRows};
 
@@ -30,13 +32,13 @@ pub(crate) struct Nest<'p> {
 pub(crate) fn parts(block: &Block) -> Vec<Part<'_>> {
     // Outermost first.
     let mut nests: Vec<(usize, usize, usize)> = Vec::new();
-    for (last, s) in block.steps.iter().enumerate() {
+    for (last, s) in block.join.steps.iter().enumerate() {
         for (i, n) in s.nests.iter().enumerate() {
             nests.push((usize::from(n.first), last, i));
         }
     }
     nests.sort_by_key(|&(first, last, i)| (first, std::cmp::Reverse((last, i))));
-    match block.steps.len() {
+    match block.join.steps.len() {
         0 => Vec::new(),
         n => between(block, 0, n - 1, &mut nests),
     }
@@ -57,7 +59,7 @@ fn between<'p>(
             continue;
         };
         let (first, last, i) = nests.remove(at);
-        let plan = &block.steps[last].nests[i];
+        let plan = &block.join.steps[last].nests[i];
         out.push(Part::Nest(Nest {
             kind: plan.kind,
             first,
@@ -113,14 +115,14 @@ pub(crate) fn derived_kind(block: &Block, number: usize) -> &'static str {
 pub(crate) fn is_lateral(block: &Block, number: usize) -> bool {
     let source = |s: &Step| &block.tables[usize::from(s.table)].source;
     let own = |s: &&Step| matches!(source(s), TableSource::Derived(n) if *n as usize == number);
-    { block.steps.iter() }
+    { block.join.steps.iter() }
         .find(own)
         .is_some_and(|s| s.lateral.is_some())
 }
 
 /// Whether a block has no rows whatever is in its tables.
 pub(crate) fn is_impossible(block: &Block) -> bool {
-    block.constant.iter().any(|e| {
+    block.join.constant.iter().any(|e| {
         e.as_const().is_some_and(|v| match v {
             sql_expr::Val::Null => true,
             sql_expr::Val::Int(n) => *n == 0,

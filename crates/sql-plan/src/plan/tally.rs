@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::environment::Clock;
 
 use super::NodeId;
-use super::tree::Block;
+use super::block::Block;
 
 /// A place in a block that is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

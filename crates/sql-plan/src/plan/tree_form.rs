@@ -1,15 +1,16 @@
 //! EXPLAIN FORMAT=TREE: the plan as a tree of operations, each with what is expected of it; and with what it did, for EXPLAIN ANALYZE.
 
-mod grouped;
+mod operators;
 
 use std::fmt::Write;
 
 use super::TableSource;
 use super::access_words::{equal, join_name, limit_text, materialize_text, range_text, sort_text};
+use super::block::Block;
+use super::op::{Access, RangeAccess, Step};
 use super::shape::{self, Nest, Part};
 use super::tally::{Count, Place, Tally};
-use super::tree::{Access, Block, PlanBody, QueryPlan, RangeAccess, Step, SubPlan};
-use super::window_words;
+use super::tree::{PlanBody, QueryPlan, SubPlan};
 use super::words::{InBlock, bare};
 use crate::bind::nests::NestKind;
 use crate::bind::subqueries_of;
@@ -17,14 +18,14 @@ use crate::bind::tree::{Body, InsertRows};
 use sql_expr::{Expr, Node};
 use sql_parser::ast::SetOp;
 
-/// One operation.
+/// One line of the tree: an operation.
 #[derive(Default)]
-struct Op {
+struct Entry {
     text: String,
     /// Cost and rows each time.
     expected: Option<(f64, f64)>,
     done: Done,
-    inputs: Vec<Op>,
+    inputs: Vec<Entry>,
 }
 
 /// What is known of what an operation did.
@@ -38,29 +39,29 @@ enum Done {
     Counted(Count),
 }
 
-impl Op {
-    fn new(text: impl Into<String>, inputs: Vec<Op>) -> Op {
-        Op {
+impl Entry {
+    fn new(text: impl Into<String>, inputs: Vec<Entry>) -> Entry {
+        Entry {
             text: text.into(),
             inputs,
-            ..Op::default()
+            ..Entry::default()
         }
     }
 
     /// With the same expectation as its input.
-    fn over(text: impl Into<String>, input: Op) -> Op {
-        Op {
+    fn over(text: impl Into<String>, input: Entry) -> Entry {
+        Entry {
             expected: input.expected,
-            ..Op::new(text, vec![input])
+            ..Entry::new(text, vec![input])
         }
     }
 
-    fn expect(mut self, cost: f64, rows: f64) -> Op {
+    fn expect(mut self, cost: f64, rows: f64) -> Entry {
         self.expected = Some((cost, rows));
         self
     }
 
-    fn done(mut self, done: Done) -> Op {
+    fn done(mut self, done: Done) -> Entry {
         self.done = done;
         self
     }
@@ -109,11 +110,16 @@ pub fn text(body: &PlanBody, tally: Option<&Tally>) -> Option<String> {
             let verb = if i.replace { "Replace" } else { "Insert" };
             let inputs = match &i.source {
                 InsertRows::Query(q) => f.query(q),
-                InsertRows::Values(_) => vec![Op::new("Rows fetched before execution", Vec::new())],
+                InsertRows::Values(_) => {
+                    vec![Entry::new("Rows fetched before execution", Vec::new())]
+                }
             };
             let mut inputs = inputs;
             f.subqueries(&i.subqueries, "in projection", &mut inputs);
-            vec![Op::new(format!("{verb} into {}", i.table.def.name), inputs)]
+            vec![Entry::new(
+                format!("{verb} into {}", i.table.def.name),
+                inputs,
+            )]
         }
         PlanBody::Update(u) => {
             let how = if u.streaming { "immediate" } else { "buffered" };
@@ -122,7 +128,7 @@ pub fn text(body: &PlanBody, tally: Option<&Tally>) -> Option<String> {
                 .iter()
                 .map(|t| format!("{} ({how})", u.block.tables[usize::from(t.table)].alias))
                 .collect();
-            vec![Op::new(
+            vec![Entry::new(
                 format!("Update {}", names.join(", ")),
                 f.block(&u.block),
             )]
@@ -134,7 +140,7 @@ pub fn text(body: &PlanBody, tally: Option<&Tally>) -> Option<String> {
                 .iter()
                 .map(|t| format!("{} ({how})", d.block.tables[usize::from(*t)].alias))
                 .collect();
-            vec![Op::new(
+            vec![Entry::new(
                 format!("Delete from {}", names.join(", ")),
                 f.block(&d.block),
             )]
@@ -161,12 +167,12 @@ impl Former<'_> {
     }
 
     /// The operations of a query: one, and its subqueries outside of conditions.
-    fn query(&self, q: &QueryPlan) -> Vec<Op> {
+    fn query(&self, q: &QueryPlan) -> Vec<Entry> {
         match &q.body {
             Body::Block(b) => self.block(b),
             Body::Rows(rows, subs) => {
                 let mut ops = vec![
-                    Op::new("Rows fetched before execution", Vec::new())
+                    Entry::new("Rows fetched before execution", Vec::new())
                         .expect(0.0, rows.len() as f64),
                 ];
                 self.subqueries(subs, "in projection", &mut ops);
@@ -192,23 +198,23 @@ impl Former<'_> {
                     }
                 }
                 let mut op = if arms.is_empty() {
-                    Op::new("Materialize", inputs)
+                    Entry::new("Materialize", inputs)
                 } else if all && q.order.is_empty() && q.limit.is_none() {
-                    Op::new("Append", inputs)
+                    Entry::new("Append", inputs)
                 } else if all {
-                    Op::new("Union all materialize", inputs)
+                    Entry::new("Union all materialize", inputs)
                 } else {
-                    Op::new(format!("{name} materialize with deduplication"), inputs)
+                    Entry::new(format!("{name} materialize with deduplication"), inputs)
                 };
                 if op.text != "Append" {
-                    op = Op::new("Table scan on <temporary>", vec![op]);
+                    op = Entry::new("Table scan on <temporary>", vec![op]);
                 }
                 let order = |e: &Expr| bare(e);
                 if !q.order.is_empty() {
-                    op = Op::over(sort_text(&q.order, &order, q.limit.as_ref()), op);
+                    op = Entry::over(sort_text(&q.order, &order, q.limit.as_ref()), op);
                 }
                 if let Some(l) = &q.limit {
-                    op = Op::over(limit_text(&l.count, l.offset.as_ref(), &order), op);
+                    op = Entry::over(limit_text(&l.count, l.offset.as_ref(), &order), op);
                 }
                 vec![op]
             }
@@ -216,88 +222,64 @@ impl Former<'_> {
     }
 
     /// The operations of a block: one, and its subqueries outside of conditions.
-    fn block(&self, b: &Block) -> Vec<Op> {
-        let cx = InBlock::bare(b);
+    fn block(&self, b: &Block) -> Vec<Entry> {
         let mut shown: Vec<u32> = Vec::new();
-        let mut op = if shape::is_impossible(b) {
-            Op::new("Zero rows (Impossible WHERE)", Vec::new()).expect(0.0, 0.0)
-        } else if b.steps.is_empty() {
-            Op::new("Rows fetched before execution", Vec::new()).expect(0.0, 1.0)
-        } else {
-            self.joined(b, &shape::parts(b), None, &mut shown)
-        };
-        if !b.constant.is_empty() && !shape::is_impossible(b) {
-            op = self.filter(b, b.constant.iter(), op, &mut shown);
-        }
-        if !b.weedout.is_empty() {
-            let names: Vec<&str> = b
-                .weedout
-                .iter()
-                .map(|t| &*b.tables[usize::from(*t)].alias)
-                .collect();
-            let names = match &names[..] {
-                [one] => (*one).to_owned(),
-                all => format!("({})", all.join(", ")),
-            };
-            let text = format!("Remove duplicate {names} rows using temporary table (weedout)");
-            op = Op::over(text, op);
-        }
-        if let Some(g) = &b.group {
-            op = self.grouped(b, g, op);
-        }
-        if let Some(h) = &b.having {
-            op = self.filter(b, std::iter::once(h), op, &mut shown);
-        }
-        for (sort, text) in window_words::operations(b) {
-            op = match sort {
-                Some(sort) => Op::over(text, Op::over(sort, op)),
-                None => Op::over(text, op),
-            };
-        }
-        if b.windows.is_some() {
-            op.done = self.counted(b, Place::Windows);
-        }
-        if b.distinct {
-            let made = Op::over("Temporary table with deduplication", op);
-            op = Op::over("Table scan on <temporary>", made);
-        }
-        let text = |e: &Expr| cx.text(e);
-        if !b.order.is_empty() {
-            op = Op::over(sort_text(&b.order, &text, b.limit.as_ref()), op);
-        }
-        if let Some(l) = &b.limit {
-            op = Op::over(limit_text(&l.count, l.offset.as_ref(), &text), op);
-            if let Some((cost, _)) = op.expected {
-                op.expected = Some((cost, b.rows));
-            }
+        let mut entry = self.joins(b, &mut shown);
+        for op in &b.ops {
+            entry = self.operator(b, op, entry, &mut shown);
         }
         let mut done = self.counted(b, Place::Block);
-        if let (Done::Counted(inner), Done::Counted(all)) = (&op.done, &mut done) {
+        if let (Done::Counted(inner), Done::Counted(all)) = (&entry.done, &mut done) {
             // Its first row is that of the join that it is.
             all.first = inner.first.min(all.total);
         }
-        op.done = done;
-        let mut ops = vec![op];
+        entry.done = done;
+        let mut entries = vec![entry];
         for (i, s) in b.subqueries.iter().enumerate() {
             if !shown.contains(&(i as u32)) {
-                self.subquery(s, "in projection", &mut ops);
+                self.subquery(s, "in projection", &mut entries);
             }
         }
-        ops
+        entries
     }
 
-    fn subqueries(&self, subs: &[SubPlan], place: &str, out: &mut Vec<Op>) {
+    /// What makes the rows of a block.
+    fn joins(&self, b: &Block, shown: &mut Vec<u32>) -> Entry {
+        let mut entry = if shape::is_impossible(b) {
+            Entry::new("Zero rows (Impossible WHERE)", Vec::new()).expect(0.0, 0.0)
+        } else if b.join.steps.is_empty() {
+            Entry::new("Rows fetched before execution", Vec::new()).expect(0.0, 1.0)
+        } else {
+            self.joined(b, &shape::parts(b), None, shown)
+        };
+        if !b.join.constant.is_empty() && !shape::is_impossible(b) {
+            entry = self.filter(b, b.join.constant.iter(), entry, shown);
+        }
+        if b.join.weedout.is_empty() {
+            return entry;
+        }
+        let name = |t: &u16| &*b.tables[usize::from(*t)].alias;
+        let names: Vec<&str> = b.join.weedout.iter().map(name).collect();
+        let names = match &names[..] {
+            [one] => (*one).to_owned(),
+            all => format!("({})", all.join(", ")),
+        };
+        let text = format!("Remove duplicate {names} rows using temporary table (weedout)");
+        Entry::over(text, entry)
+    }
+
+    fn subqueries(&self, subs: &[SubPlan], place: &str, out: &mut Vec<Entry>) {
         subs.iter().for_each(|s| self.subquery(s, place, out));
     }
 
-    fn subquery(&self, s: &SubPlan, place: &str, out: &mut Vec<Op>) {
+    fn subquery(&self, s: &SubPlan, place: &str, out: &mut Vec<Entry>) {
         let how = if s.correlated {
             "dependent"
         } else {
             "run only once"
         };
         let number = shape::number(&s.query);
-        out.push(Op::new(
+        out.push(Entry::new(
             format!("Select #{number} (subquery {place}; {how})"),
             self.query(&s.query),
         ));
@@ -308,9 +290,9 @@ impl Former<'_> {
         &self,
         b: &Block,
         conds: impl Iterator<Item = &'e Expr>,
-        input: Op,
+        input: Entry,
         shown: &mut Vec<u32>,
-    ) -> Op {
+    ) -> Entry {
         let conds: Vec<&Expr> = conds.collect();
         if conds.is_empty() {
             return input;
@@ -321,7 +303,7 @@ impl Former<'_> {
             true => text,
             false => format!("({text})"),
         };
-        let mut op = Op::over(format!("Filter: {text}"), input);
+        let mut op = Entry::over(format!("Filter: {text}"), input);
         let mut used = Vec::new();
         conds.iter().for_each(|e| subqueries_of(e, &mut used));
         for i in used {
@@ -339,9 +321,9 @@ impl Former<'_> {
         &self,
         b: &Block,
         parts: &[Part<'_>],
-        before: Option<Op>,
+        before: Option<Entry>,
         shown: &mut Vec<u32>,
-    ) -> Op {
+    ) -> Entry {
         let mut left = before;
         for p in parts {
             left = Some(match p {
@@ -352,7 +334,7 @@ impl Former<'_> {
         left.unwrap_or_default()
     }
 
-    fn nest(&self, b: &Block, n: &Nest<'_>, left: Option<Op>, shown: &mut Vec<u32>) -> Op {
+    fn nest(&self, b: &Block, n: &Nest<'_>, left: Option<Entry>, shown: &mut Vec<u32>) -> Entry {
         let kind = match n.kind {
             NestKind::Outer => "left",
             NestKind::Semi => "semi",
@@ -363,7 +345,7 @@ impl Former<'_> {
             parts => {
                 let right = self.joined(b, parts, None, shown);
                 let inputs = left.into_iter().chain([right]).collect();
-                let op = Op::new(format!("Nested loop {}", join_name(kind)), inputs);
+                let op = Entry::new(format!("Nested loop {}", join_name(kind)), inputs);
                 self.out(b, n.first, n.last, op)
             }
         };
@@ -371,8 +353,8 @@ impl Former<'_> {
     }
 
     /// A join that ends at a step.
-    fn out(&self, b: &Block, first: usize, last: usize, op: Op) -> Op {
-        let s = &b.steps[last];
+    fn out(&self, b: &Block, first: usize, last: usize, op: Entry) -> Entry {
+        let s = &b.join.steps[last];
         let done = match self.counted(b, Place::Out(last as u16)) {
             Done::Counted(c) => {
                 // It begins when its first table does, and takes what its tables take.
@@ -396,10 +378,10 @@ impl Former<'_> {
         b: &Block,
         at: usize,
         kind: &str,
-        left: Option<Op>,
+        left: Option<Entry>,
         shown: &mut Vec<u32>,
-    ) -> Op {
-        let s = &b.steps[at];
+    ) -> Entry {
+        let s = &b.join.steps[at];
         let scan = self.scan(b, s);
         let scan = scan.done(self.counted(b, Place::Kept(at as u16)));
         let late = s.late.iter().map(|l| &l.expr);
@@ -408,20 +390,27 @@ impl Former<'_> {
         let Some(left) = left else {
             return leaf;
         };
-        let op = Op::new(format!("Nested loop {}", join_name(kind)), vec![left, leaf]);
+        let op = Entry::new(format!("Nested loop {}", join_name(kind)), vec![left, leaf]);
         self.out(b, at, at, op)
     }
 
     /// A table behind what comes before.
-    fn step(&self, b: &Block, at: usize, kind: &str, left: Option<Op>, shown: &mut Vec<u32>) -> Op {
-        let s = &b.steps[at];
+    fn step(
+        &self,
+        b: &Block,
+        at: usize,
+        kind: &str,
+        left: Option<Entry>,
+        shown: &mut Vec<u32>,
+    ) -> Entry {
+        let s = &b.join.steps[at];
         if s.lateral.is_some() {
             return self.by_key(b, at, kind, left, shown);
         }
         let cx = InBlock::bare(b);
         let (before, cost) = match at {
             0 => (1.0, 0.0),
-            _ => (b.steps[at - 1].out.max(1.0), b.steps[at - 1].cost),
+            _ => (b.join.steps[at - 1].out.max(1.0), b.join.steps[at - 1].cost),
         };
         let kept = s.buffer.is_some() && at > 0;
         let loops = if kept { 1.0 } else { before };
@@ -456,7 +445,7 @@ impl Former<'_> {
             let Some(left) = left else {
                 return leaf;
             };
-            let op = Op::new(format!("Nested loop {}", join_name(kind)), vec![left, leaf]);
+            let op = Entry::new(format!("Nested loop {}", join_name(kind)), vec![left, leaf]);
             return self.out(b, at, at, op);
         }
         let mut build = self.filter(b, s.filter.iter(), scan, shown);
@@ -469,7 +458,7 @@ impl Former<'_> {
         };
         let keys = s.buffer.as_deref().unwrap_or_default();
         let text =
-            |k: &super::tree::HashKey| format!("({} = {})", cx.text(&k.build), cx.text(&k.probe));
+            |k: &super::op::HashKey| format!("({} = {})", cx.text(&k.build), cx.text(&k.probe));
         let on: Vec<String> = keys.iter().map(text).collect();
         let on = match &on[..] {
             [] => "(no condition)".to_owned(),
@@ -492,37 +481,39 @@ impl Former<'_> {
             "semi" => "Hash semijoin",
             _ => "Hash antijoin",
         };
-        let inputs = vec![left, Op::new("Hash", vec![build])];
+        let inputs = vec![left, Entry::new("Hash", vec![build])];
         let extra: Vec<&Expr> = rest.into_iter().chain(late).collect();
         if kind != "inner" && !extra.is_empty() {
             let more = cx.all(extra.iter().copied());
-            let op = Op::new(format!("{begin} {on}, extra conditions: {more}"), inputs);
+            let op = Entry::new(format!("{begin} {on}, extra conditions: {more}"), inputs);
             return self.out(b, at, at, op);
         }
-        let op = self.out(b, at, at, Op::new(format!("{begin} {on}"), inputs));
+        let op = self.out(b, at, at, Entry::new(format!("{begin} {on}"), inputs));
         self.filter(b, extra.into_iter(), op, shown)
     }
 
     /// How the rows of a step are found.
-    fn scan(&self, b: &Block, s: &Step) -> Op {
+    fn scan(&self, b: &Block, s: &Step) -> Entry {
         let t = &b.tables[usize::from(s.table)];
         let name = &*t.alias;
         let table = match &t.source {
             TableSource::Engine(table) => table,
-            TableSource::Virtual(_) => return Op::new(format!("Table scan on {name}"), Vec::new()),
+            TableSource::Virtual(_) => {
+                return Entry::new(format!("Table scan on {name}"), Vec::new());
+            }
             TableSource::Derived(_) if shape::is_fed(b, t) => {
-                return Op::new(format!("Scan new records on {name}"), Vec::new());
+                return Entry::new(format!("Scan new records on {name}"), Vec::new());
             }
             TableSource::Derived(_) if shape::json_rows(b, t).is_some() => {
-                return Op::new("Materialize table function", Vec::new());
+                return Entry::new("Materialize table function", Vec::new());
             }
             TableSource::Derived(n) => {
                 let q = &b.derived[*n as usize];
-                let made = Op::new(
+                let made = Entry::new(
                     materialize_text(q, name, s.lateral.is_some()),
                     self.query(q),
                 );
-                return Op::new(format!("Table scan on {name}"), vec![made]);
+                return Entry::new(format!("Table scan on {name}"), vec![made]);
             }
         };
         let cx = InBlock::bare(b);
@@ -533,25 +524,25 @@ impl Former<'_> {
             None => "Index scan",
         };
         match &s.access {
-            Access::Full { index: 0, backward } => Op::new(
+            Access::Full { index: 0, backward } => Entry::new(
                 format!("Table scan on {name}{}", reverse(*backward)),
                 Vec::new(),
             ),
             Access::Full { index, backward } => {
                 let index = &table.def.indexes[*index].name;
                 let text = format!("{scan} on {name} using {index}{}", reverse(*backward));
-                Op::new(text, Vec::new())
+                Entry::new(text, Vec::new())
             }
             Access::Get(keys) => {
                 let on = equal(table, 0, keys, &text).join(", ");
                 let text = format!("Single-row index lookup on {name} using PRIMARY ({on})");
-                Op::new(text, Vec::new())
+                Entry::new(text, Vec::new())
             }
             Access::Range(r) => {
                 let def = &table.def.indexes[r.index];
                 let (index, reverse) = (&def.name, reverse(r.backward));
                 if r.prefix.is_empty() && !r.is_bounded() {
-                    return Op::new(
+                    return Entry::new(
                         format!("{scan} on {name} using {index}{reverse}"),
                         Vec::new(),
                     );
@@ -563,7 +554,7 @@ impl Former<'_> {
                         None => "Index range scan",
                     };
                     let text = format!("{kind} on {name} using {index} over {over}{reverse}");
-                    return Op::new(text, Vec::new());
+                    return Entry::new(text, Vec::new());
                 }
                 let single = table.is_unique(r.index) && r.prefix.len() == def.parts.len();
                 let kind = match (single, s.cover.is_some()) {
@@ -573,7 +564,7 @@ impl Former<'_> {
                     (false, false) => "Index lookup",
                 };
                 let on = equal(table, r.index, &r.prefix, &text).join(", ");
-                Op::new(
+                Entry::new(
                     format!("{kind} on {name} using {index} ({on}){reverse}"),
                     Vec::new(),
                 )
@@ -582,17 +573,17 @@ impl Former<'_> {
                 let arm = |r: &RangeAccess| {
                     let index = &table.def.indexes[r.index].name;
                     let over = range_text(table, r, &text);
-                    Op::new(
+                    Entry::new(
                         format!("Index range scan on {name} using {index} over {over}"),
                         Vec::new(),
                     )
                 };
-                Op::new(
+                Entry::new(
                     "Deduplicate rows sorted by row ID",
                     arms.iter().map(arm).collect(),
                 )
             }
-            Access::Nothing => Op::new("Zero rows", Vec::new()),
+            Access::Nothing => Entry::new("Zero rows", Vec::new()),
         }
     }
 }

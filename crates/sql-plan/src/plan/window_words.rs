@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::access_words::sort_text;
+use super::block::Block;
 use super::in_block::{InBlock, quoted};
-use super::tree::Block;
-use super::windows::Stage;
+use super::op::window::Stage;
 use crate::bind::tree::SortKey;
 use crate::bind::window_tree::{FrameEnd, Window};
 use sql_expr::window::{WindowFn, WindowKind};
@@ -25,7 +25,7 @@ pub(super) fn call(cx: &InBlock<'_>, f: &WindowFn) -> String {
 
 /// A window function by its number.
 pub(super) fn function(b: &Block, cx: &InBlock<'_>, number: usize, out: &mut String) {
-    let Some(w) = &b.windows else { return };
+    let Some(w) = b.windows() else { return };
     let Some(f) = w.windows.functions.get(number) else {
         return;
     };
@@ -103,7 +103,7 @@ fn frame_end(cx: &InBlock<'_>, e: &FrameEnd, is_start: bool, out: &mut String) {
 
 /// WINDOW of a statement.
 pub(super) fn clause(b: &Block, cx: &InBlock<'_>, out: &mut String) {
-    let Some(w) = &b.windows else { return };
+    let Some(w) = b.windows() else { return };
     let mut word = " window ";
     let mut all: Vec<&Window> = w.windows.windows.iter().chain(&w.windows.bases).collect();
     all.sort_by_key(|w| w.position);
@@ -158,7 +158,7 @@ pub(super) fn buffers(s: &Stage) -> (bool, bool) {
 
 /// What is done for window functions, as FORMAT=TREE calls it: a sort, where there is one, and the functions.
 pub(super) fn operations(b: &Block) -> Vec<(Option<String>, String)> {
-    let Some(w) = &b.windows else {
+    let Some(w) = b.windows() else {
         return Vec::new();
     };
     let cx = InBlock::bare(b);

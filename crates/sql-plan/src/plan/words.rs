@@ -4,9 +4,11 @@
 use std::fmt::Write;
 
 use super::TableSource;
+use super::block::{Block, TablePlan};
 pub(crate) use super::in_block::{InBlock, quoted};
+use super::op::Step;
 use super::shape::{self, Nest, Part};
-use super::tree::{Block, PlanBody, QueryPlan, Step, TablePlan};
+use super::tree::{PlanBody, QueryPlan};
 use super::window_words;
 use crate::bind::nests::NestKind;
 use crate::bind::tree::{Assign, Body, InsertRows, InsertValue, LimitPlan, SortKey};
@@ -20,7 +22,7 @@ impl Surroundings for InBlock<'_> {
     }
 
     fn aggregate(&self, number: usize, out: &mut String) {
-        let all = self.block.group.as_ref().map(|g| &g.aggregates);
+        let all = self.block.group().map(|g| &g.aggregates);
         if let Some(a) = all.and_then(|a| a.get(number)) {
             out.push_str(&self.aggregate_text(a));
         }
@@ -184,7 +186,7 @@ pub(crate) fn query(q: &QueryPlan, names: &[&str], out: &mut String) {
 /// A query of a set operation: in parentheses where it has an order or a limit of its own, or is one itself.
 fn arm(q: &QueryPlan, names: &[&str], out: &mut String) {
     let apart = match &q.body {
-        Body::Block(b) => !b.order.is_empty() || !b.delivered.is_empty() || b.limit.is_some(),
+        Body::Block(b) => !b.order().is_empty() || !b.delivered().is_empty() || b.limit().is_some(),
         Body::Rows(..) => !q.order.is_empty() || q.limit.is_some(),
         Body::Set(..) | Body::Recursive(_) => true,
         Body::Feed(_) | Body::Json(_) => false,
@@ -204,10 +206,10 @@ fn select(b: &Block, names: &[&str], out: &mut String) {
         let _ = write!(out, "/* select#{} */ ", b.number);
     }
     out.push_str("select ");
-    if b.distinct {
+    if b.distinct().is_some() {
         out.push_str("distinct ");
     }
-    for (i, e) in b.output.iter().enumerate() {
+    for (i, e) in b.output().iter().enumerate() {
         if i > 0 {
             out.push(',');
         }
@@ -226,14 +228,14 @@ fn select(b: &Block, names: &[&str], out: &mut String) {
 /// WHERE, and what follows.
 fn tail(b: &Block, out: &mut String) {
     let cx = InBlock::new(b);
-    let mut conds: Vec<&Expr> = b.constant.iter().collect();
+    let mut conds: Vec<&Expr> = b.join.constant.iter().collect();
     of_parts(b, &shape::parts(b), &mut conds);
     if shape::is_impossible(b) {
         out.push_str(" where false");
     } else if !conds.is_empty() {
         let _ = write!(out, " where {}", cx.all(conds));
     }
-    if let Some(g) = &b.group {
+    if let Some(g) = b.group() {
         for (i, k) in g.keys.iter().enumerate() {
             out.push_str(if i == 0 { " group by " } else { "," });
             out.push_str(&cx.text(k));
@@ -242,17 +244,17 @@ fn tail(b: &Block, out: &mut String) {
             out.push_str(" with rollup");
         }
     }
-    if let Some(h) = &b.having {
+    if let Some(h) = b.having() {
         let _ = write!(out, " having {}", cx.text(h));
     }
     window_words::clause(b, &cx, out);
-    let keys = if b.order.is_empty() {
-        &b.delivered
+    let keys = if b.order().is_empty() {
+        b.delivered()
     } else {
-        &b.order
+        b.order()
     };
     order(keys, &|e| cx.text(e), out);
-    limit(b.limit.as_ref(), out);
+    limit(b.limit(), out);
 }
 
 fn order(keys: &[SortKey], text: &dyn Fn(&Expr) -> String, out: &mut String) {
@@ -288,7 +290,7 @@ pub(crate) fn of_step(s: &Step) -> impl Iterator<Item = &Expr> {
 fn of_parts<'p>(b: &'p Block, parts: &[Part<'p>], out: &mut Vec<&'p Expr>) {
     for p in parts {
         match p {
-            Part::Step(s) => out.extend(of_step(&b.steps[*s])),
+            Part::Step(s) => out.extend(of_step(&b.join.steps[*s])),
             Part::Nest(n) => {
                 if n.kind == NestKind::Semi {
                     of_parts(b, &n.parts, out);
@@ -301,12 +303,12 @@ fn of_parts<'p>(b: &'p Block, parts: &[Part<'p>], out: &mut Vec<&'p Expr>) {
 
 fn from(b: &Block, out: &mut String) {
     let mut parts = shape::parts(b);
-    if b.weedout.is_empty() {
+    if b.join.weedout.is_empty() {
         return joined(b, &parts, out);
     }
     // Tables of semi-joins that are read as others are, and whose duplicates are weeded out.
     let semi = |p: &mut Part<'_>| match p {
-        Part::Step(s) => !b.weedout.contains(&b.steps[*s].table),
+        Part::Step(s) => !b.join.weedout.contains(&b.join.steps[*s].table),
         Part::Nest(_) => false,
     };
     let semi: Vec<Part<'_>> = parts.extract_if(.., semi).collect();
@@ -323,7 +325,7 @@ fn joined(b: &Block, parts: &[Part<'_>], out: &mut String) {
                 if i > 0 {
                     out.push_str(" join ");
                 }
-                let t = &b.tables[usize::from(b.steps[*s].table)];
+                let t = &b.tables[usize::from(b.join.steps[*s].table)];
                 table(b, t, out);
             }
             Part::Nest(n) => nest(b, n, i > 0, out),

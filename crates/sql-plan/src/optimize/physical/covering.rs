@@ -10,7 +10,7 @@ use engine::{Cover, Table};
 use crate::bind::places::Places;
 use crate::bind::reads::columns_of;
 use crate::bind::tree::BoundBlock;
-use crate::plan::{Access, Block, Step};
+use crate::plan::{Access, Block, Jump, Step};
 use sql_expr::{Expr, Node};
 
 /// No column's number.
@@ -40,8 +40,8 @@ pub(crate) fn covering(table: &Table, columns: &[u16]) -> Vec<usize> {
         .collect()
 }
 
-/// Lets the steps of a block read entries instead of rows wherever these say enough.
-pub(crate) fn set_covers(block: &mut Block) {
+/// Lets the steps of a block read entries instead of rows wherever these say enough; `jump` says how its index may be jumped through.
+pub(crate) fn set_covers(block: &mut Block, jump: Option<Jump>) {
     // A derived table that read rows of the block would read them by names that are not looked at here.
     let base = block.places.base();
     if block
@@ -51,17 +51,17 @@ pub(crate) fn set_covers(block: &mut Block) {
     {
         return;
     }
-    for s in 0..block.steps.len() {
-        let cover = cover_of(block, s);
-        if let Some(kept) = &mut block.spool {
+    for s in 0..block.join.steps.len() {
+        let cover = cover_of(block, s, jump);
+        if let Some(kept) = &mut block.join.spool {
             kept.cover.clone_from(&cover);
         }
-        block.steps[s].cover = cover;
+        block.join.steps[s].cover = cover;
     }
 }
 
-fn cover_of(block: &Block, s: usize) -> Option<Arc<Cover>> {
-    let step = &block.steps[s];
+fn cover_of(block: &Block, s: usize, jump: Option<Jump>) -> Option<Arc<Cover>> {
+    let step = &block.join.steps[s];
     let table = &block.tables[usize::from(step.table)];
     let index = match &step.access {
         Access::Full { index, .. } => *index,
@@ -81,21 +81,21 @@ fn cover_of(block: &Block, s: usize) -> Option<Arc<Cover>> {
             true
         });
     });
-    if let Some(jump) = step.jump {
+    if let Some(jump) = jump {
         // By which it is told where a run ends.
         let ends = usize::from(jump.least || jump.greatest);
         let parts = stored.def.indexes[index].parts.iter();
         let read = parts.take(jump.parts + ends);
         read.for_each(|p| add(&mut columns, slot, (slot, p.column)));
     }
-    for step in &block.steps {
+    for step in &block.join.steps {
         let read = step.lateral.iter().flat_map(|l| l.iter());
         read.for_each(|c| add(&mut columns, slot, *c));
     }
     for sub in &block.subqueries {
         sub.outer.iter().for_each(|c| add(&mut columns, slot, *c));
     }
-    if let Some(w) = &block.windows {
+    if let Some(w) = block.windows() {
         { w.carried.iter() }.for_each(|c| add(&mut columns, slot, *c));
     }
     stored.cover(index, &columns).map(Arc::new)
@@ -110,25 +110,25 @@ fn add(columns: &mut Vec<u16>, slot: u16, c: (u16, u16)) {
 /// Calls `f` with every expression of a block that is evaluated on rows that step `own` has read. What the access of that step implies
 /// is not: where it has to be checked, whole rows are read.
 fn each_expr(b: &Block, own: usize, f: &mut dyn FnMut(&Expr)) {
-    for (n, s) in b.steps.iter().enumerate() {
+    for (n, s) in b.join.steps.iter().enumerate() {
         step_exprs(s, n != own, f);
     }
-    if let Some(s) = &b.spool {
+    if let Some(s) = &b.join.spool {
         step_exprs(s, false, f);
     }
-    if let Some(g) = &b.group {
+    if let Some(g) = b.group() {
         g.keys.iter().chain(&g.carried).for_each(&mut *f);
         for a in &g.aggregates {
             a.args.iter().for_each(&mut *f);
             a.order_by.iter().for_each(|(e, _)| f(e));
         }
     }
-    if let Some(w) = &b.windows {
+    if let Some(w) = b.windows() {
         w.inputs.iter().for_each(&mut *f);
     }
-    let more = b.having.iter().chain(&b.output).chain(&b.constant);
-    more.for_each(&mut *f);
-    b.order.iter().for_each(|k| f(&k.expr));
+    let more = b.having().into_iter().chain(b.output());
+    more.chain(&b.join.constant).for_each(&mut *f);
+    b.order().iter().for_each(|k| f(&k.expr));
 }
 
 fn step_exprs(s: &Step, implied: bool, f: &mut dyn FnMut(&Expr)) {

@@ -1,39 +1,59 @@
-//! Which blocks are the scan of one table that goes straight into the select list, the sort or the groups; and which groups are made by batches
+//! Which blocks are the scan of one table that goes straight into the operator behind it; and which groups are made by jumps, or by batches
 //! of columns: where that gives what rows give, and pays.
 
 use types::DataType;
 
-use crate::plan::{Access, Block, Fused, GroupPlan, Step};
+use crate::plan::{Access, Block, GroupPlan, Grouping, Jump, Op, Step};
 use sql_expr::Expr;
 use sql_expr::batch::{self, Aggregates, GroupStates};
 
 /// Fewer rows are taken into their groups one by one.
 const ROWS_FOR_BATCHES: f64 = 200.0;
 
-/// What the scan of a block goes into. Of the block all else is decided.
-pub(crate) fn of(block: &Block) -> Option<Fused> {
-    let [step] = &block.steps[..] else {
-        return None;
+/// Decides what the joins of a block do for the operators behind them, and how those find their groups. All else of the block is decided;
+/// `jump` says how its index may be jumped through.
+pub(crate) fn decide(block: &mut Block, jump: Option<Jump>) {
+    block.join.limited = is_limited(block);
+    let fused = is_fused(block);
+    block.join.fused = fused;
+    let how = match block.grouping() {
+        Some(g) if fused && g.how == Grouping::Hashed => match jump {
+            Some(jump) => Grouping::Jump(jump),
+            None if is_for_batches(block, &block.join.steps[0], &g.plan) => Grouping::Batches,
+            None => Grouping::Hashed,
+        },
+        _ => return,
     };
-    if !is_scan(block, step) || block.special || !block.row_subqueries.is_empty() {
-        return None;
+    if let Some(g) = block.grouping_mut() {
+        g.how = how;
     }
-    let Some(plan) = &block.group else {
-        return Some(Fused::Output);
+}
+
+/// Whether each row of the joins that is looked for is one of those that LIMIT counts.
+fn is_limited(block: &Block) -> bool {
+    let straight = |op: &Op| match op {
+        Op::Project(_) => true,
+        Op::Sort(s) => s.given,
+        Op::Limit(l) => !l.counts_all,
+        Op::Group(_) | Op::Filter(_) | Op::Window(_) | Op::Distinct(_) => false,
     };
-    if plan.rollup.is_some() {
-        return None;
+    block.ops.iter().all(straight)
+}
+
+/// Whether rows go from the scan of the only table straight into what is behind.
+fn is_fused(block: &Block) -> bool {
+    let [step] = &block.join.steps[..] else {
+        return false;
+    };
+    if !is_scan(block, step) || block.special || !block.join.subqueries.is_empty() {
+        return false;
     }
-    if plan.in_order {
+    match block.grouping().map(|g| g.how) {
+        Some(Grouping::Rollup) => false,
         // What an index does not have is read sooner for many entries at a time.
-        let whole = step.cover.is_some() || step.access.index().0 == 0;
-        return whole.then_some(Fused::InOrder);
+        Some(Grouping::InOrder) => step.cover.is_some() || step.access.index().0 == 0,
+        _ => true,
     }
-    Some(match step.jump {
-        Some(_) => Fused::Jump,
-        None if is_for_batches(block, step, plan) => Fused::Batches,
-        None => Fused::Groups,
-    })
 }
 
 /// Whether a step is a scan of a stored table that asks for each row once.

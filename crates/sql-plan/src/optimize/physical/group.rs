@@ -39,15 +39,8 @@ impl GroupPlan {
                 own: 0,
             },
             rollup: None,
-            in_order: false,
             only_count_star: false,
         }
-    }
-
-    /// Notes that the rows of each group come one behind the other, where they do; whether that is in the order asked for.
-    pub(crate) fn come_in_order(&mut self, found: Option<bool>) -> bool {
-        self.in_order = found.is_some() && self.rollup.is_none();
-        self.in_order && found == Some(true)
     }
 
     /// Rewrites the expressions of a grouped row to read the columns that a group carries.

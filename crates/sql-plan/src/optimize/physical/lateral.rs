@@ -84,7 +84,7 @@ fn is_split(q: &BoundQuery) -> bool {
 /// What it costs to make the rows of a query, in rows read.
 pub(crate) fn cost_of(q: &QueryPlan) -> f64 {
     let of_block = |b: &Block| {
-        let last = b.steps.last();
+        let last = b.join.steps.last();
         last.map_or(0.0, |s| s.cost + s.out * GROUP)
     };
     match &q.body {

@@ -12,6 +12,7 @@ pub(super) mod jump;
 pub(super) mod lateral;
 pub(super) mod order;
 pub(super) mod range;
+pub(super) mod sorted;
 pub(super) mod spool;
 pub(super) mod steps;
 pub(super) mod windows;

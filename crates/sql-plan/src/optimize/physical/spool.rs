@@ -11,7 +11,7 @@ use sql_expr::{CmpOp, Expr, Node};
 /// The step of a block of one stored table, as one whose rows are kept and looked up by hash; `None` where its rows depend on
 /// the rows around in another way than by equal values, or not at all.
 pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
-    let [step] = &block.steps[..] else {
+    let [step] = &block.join.steps[..] else {
         return None;
     };
     let table = &block.tables[usize::from(step.table)];
@@ -57,7 +57,6 @@ pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
         nests: Vec::new(),
         at_most: None,
         early: false,
-        jump: None,
         rows: step.rows,
         cover: None,
         out: step.out,

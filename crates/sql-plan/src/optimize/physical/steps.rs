@@ -178,7 +178,6 @@ fn step(
         nests: Vec::new(),
         at_most: None,
         early: false,
-        jump: None,
         rows: choice.rows,
         cover: None,
         out: 0.0,

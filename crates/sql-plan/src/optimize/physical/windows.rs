@@ -11,7 +11,7 @@ use crate::bind::tree::{
     WINDOW_ROW_SLOT,
 };
 use crate::bind::window_tree::{Frame, Window, Windows};
-use crate::plan::windows::{Stage, WindowPlan};
+use crate::plan::op::window::{Stage, WindowPlan};
 use sql_expr::column_name::ColumnName;
 use sql_expr::window::WindowFn;
 use sql_expr::{Column, Expr, Node};

@@ -39,6 +39,8 @@ pub(crate) struct JoinPlan {
     pub groups: Option<bool>,
     /// The aggregates, by place, whose equal arguments come one behind the other.
     pub neighbours: Vec<usize>,
+    /// How the index of the only table is jumped through, where that gives the groups.
+    pub jump: Option<Jump>,
     /// Rows that come out of them, roughly.
     pub rows: f64,
     /// The tables, by place, of which each combination of rows is wanted once; empty where all are.
@@ -79,6 +81,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
             constant,
             groups: None,
             neighbours: Vec::new(),
+            jump: None,
             ordered: true,
             rows: 1.0,
             weedout: Vec::new(),
@@ -126,7 +129,6 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         steps[0].at_most = Some(n);
     }
     if best.jump.is_some() {
-        steps[0].jump = best.jump;
         steps[0].rows = best.rows;
     }
     Ok(JoinPlan {
@@ -134,6 +136,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         constant,
         groups: best.groups,
         neighbours: best.neighbours,
+        jump: best.jump,
         ordered: best.sorted,
         rows: best.rows,
         weedout,
