@@ -8,7 +8,6 @@ use std::sync::Arc;
 use types::{SqlError, Value, ValueRef};
 
 use super::Env;
-use super::query::run_query;
 use sql_expr::NoRow;
 use sql_plan::plan::tally::{Place, Tally};
 use sql_plan::plan::tree::Explained;
@@ -72,7 +71,7 @@ pub(super) async fn run(
             };
             let clock = &env.session.engine().environment().clock;
             env.tally = Some(Box::new(Tally::new(clock)));
-            run_query(q, env, &NoRow, &mut Nowhere, u64::MAX).await?;
+            env.query(q, &NoRow, &mut Nowhere, u64::MAX).await?;
             let text = tree_form::text(body, env.tally.as_deref());
             counted = vec![vec![Value::text(&text.unwrap_or_default())]];
             &counted

@@ -5,9 +5,9 @@ use engine::{KeyBound, RowBatch, RowRef, ScanSpec};
 use types::{SqlError, Value};
 
 use super::ExecCtx;
-use super::join::all_hold;
 use super::keys::{self, Fit};
 use super::row::Candidate;
+use crate::op::filter::all_hold;
 use smallvec::SmallVec;
 use sql_expr::{EvalCtx, Expr, NoRow, Node, RowSource, Val};
 use sql_plan::plan::{Plan, PointGet};

@@ -1,15 +1,23 @@
-//! What a statement runs with, and what the parts of the executor pass around.
+//! What a statement runs with, and what the parts of the executor pass around. It knows none of them: subqueries and derived tables run their
+//! queries by [`Env::query`].
+
+use std::future::Future;
+use std::pin::Pin;
 
 use engine::Session;
 use types::SqlError;
 
+use super::applier::HasApplier;
 use super::change_log::BinlogContext;
+use super::feeds::Feeds;
+use super::memo::Memos;
 use super::named_locks::NamedLocks;
-use super::waiting::HasApplier;
-use super::{feeds, memo, spool, waiting};
+use super::op::join::spools::Spools;
 use crate::binary_log::BinaryLog;
 use sql_access::SecurityContext;
-use sql_expr::{EvalCtx, EvalError};
+use sql_expr::{EvalCtx, RowSource};
+use sql_plan::plan::QueryPlan;
+use sql_plan::sink::ResultSink;
 
 /// What a statement runs with.
 pub struct ExecCtx<'a> {
@@ -33,6 +41,29 @@ pub struct ExecCtx<'a> {
     pub binlog: Option<BinlogContext<'a>>,
 }
 
+/// What a query came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Rows sent.
+    pub sent: u64,
+    /// Rows found, where SQL_CALC_FOUND_ROWS counts them all; rows sent otherwise.
+    pub found: u64,
+    /// A table was read without an index.
+    pub no_index: bool,
+}
+
+/// A running query.
+pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Counts, SqlError>> + Send + 'a>>;
+
+/// What runs a query.
+pub(crate) type RunQuery = for<'a, 'e> fn(
+    &'a QueryPlan,
+    &'a mut Env<'e>,
+    &'a dyn RowSource,
+    &'a mut dyn ResultSink,
+    u64,
+) -> Running<'a>;
+
 /// What the parts of the executor pass around.
 pub(crate) struct Env<'e> {
     pub session: &'e mut Session,
@@ -43,9 +74,10 @@ pub(crate) struct Env<'e> {
     pub binary_log: Option<&'e dyn BinaryLog>,
     pub replica: &'e dyn HasApplier,
     pub binlog: Option<BinlogContext<'e>>,
-    pub spools: spool::Spools,
-    pub memos: memo::Memos,
-    pub feeds: feeds::Feeds,
+    run_query: RunQuery,
+    pub spools: Spools,
+    pub memos: Memos,
+    pub feeds: Feeds,
     /// What is counted, for EXPLAIN ANALYZE.
     pub(super) tally: Option<Box<sql_plan::plan::tally::Tally>>,
     /// Nothing follows a wait but its answer: a SLEEP that is interrupted says so, and is no error.
@@ -56,8 +88,9 @@ pub(crate) struct Env<'e> {
 
 impl<'e> Env<'e> {
     /// Of a statement that begins.
-    pub fn of(ctx: &'e mut ExecCtx<'_>) -> Env<'e> {
+    pub fn of(ctx: &'e mut ExecCtx<'_>, run_query: RunQuery) -> Env<'e> {
         Env {
+            run_query,
             session: &mut *ctx.session,
             cx: &ctx.cx,
             security: ctx.security,
@@ -66,47 +99,24 @@ impl<'e> Env<'e> {
             binary_log: ctx.binary_log,
             replica: ctx.replica,
             binlog: ctx.binlog,
-            spools: spool::Spools::default(),
-            memos: memo::Memos::default(),
-            feeds: feeds::Feeds::default(),
+            spools: Spools::default(),
+            memos: Memos::default(),
+            feeds: Feeds::default(),
             tally: None,
             only_waits: false,
             worked: 0,
         }
     }
 
-    /// Does what `attempt` would wait for, so that what follows in earnest waits for nothing: before work that cannot be done twice. `attempt` evaluates
-    /// the same expressions for the same row, and changes nothing; what it fails with comes again. [`EvalCtx::row_done`] is to follow.
-    ///
-    /// # Errors
-    /// What ends a wait: 1317, 3024 and the like.
-    pub async fn ahead<T>(
-        &mut self,
-        attempt: impl Fn() -> Result<T, SqlError>,
-    ) -> Result<(), SqlError> {
-        while let Some((call, what)) = self.cx.rehearse(&attempt) {
-            let answer = waiting::perform(what, self).await?;
-            self.cx.supply(call, answer);
-        }
-        self.cx.is_rehearsed();
-        Ok(())
-    }
-
-    /// Unwraps the result of an evaluation; `None` where it waited for something that is now there, so that it has to be evaluated
-    /// again.
-    pub async fn settle<T>(&mut self, r: Result<T, SqlError>) -> Result<Option<T>, SqlError> {
-        let outcome = match r {
-            Ok(v) => Ok(Some(v)),
-            Err(e) => match self.cx.unevaluated(e) {
-                EvalError::Pending(call, what) => {
-                    let answer = waiting::perform(what, self).await?;
-                    self.cx.supply(call, answer);
-                    return Ok(None);
-                }
-                EvalError::Sql(e) => Err(e),
-            },
-        };
-        self.cx.row_done();
-        outcome
+    /// Runs a query; at most `enough` of its rows matter.
+    #[inline]
+    pub fn query<'a>(
+        &'a mut self,
+        q: &'a QueryPlan,
+        outer: &'a dyn RowSource,
+        sink: &'a mut dyn ResultSink,
+        enough: u64,
+    ) -> Running<'a> {
+        (self.run_query)(q, self, outer, sink, enough)
     }
 }

@@ -6,10 +6,12 @@ use types::convert::{Target, assign, zero_value};
 use types::{SqlError, Value};
 
 use super::dml::values::{convert_mode, default_value};
-use super::join::all_hold;
-use super::output::{Limits, flush_now_and_then, limits};
 use super::row::Candidate;
 use super::{Env, ExecCtx, ExecError, direct, hold};
+use crate::op::filter::all_hold;
+use crate::op::limit::{Limits, limits};
+use crate::op::query::run_query;
+use crate::pause::flush_now_and_then;
 use sql_access::Ready;
 use sql_expr::{EvalCtx, NoRow};
 use sql_parser::ast::HandlerSearch;
@@ -111,7 +113,7 @@ pub async fn run(
 ) -> Result<Done, ExecError> {
     let plan: &HandlerPlan = &plan;
     hold(&[plan.used()], &[], ctx.session).await?;
-    let mut env = Env::of(ctx);
+    let mut env = Env::of(ctx, run_query);
     let most = match &plan.limit {
         Some(l) => limits(Some(l), env.cx)?,
         None => Limits { skip: 0, take: 1 },

@@ -7,13 +7,11 @@ use engine::{KeyBound, LockWait, ReadMode, Table};
 use types::keyenc::{KeyPart, NOT_NULL_MARK, NULL_MARK};
 use types::{DataType, SqlError, ValueRef};
 
+pub(crate) use super::union::KeyRange;
 use super::union::union;
 use sql_expr::{EvalCtx, Expr, Node, RowSource, Val, as_column_value};
 use sql_parser::ast;
 use sql_plan::plan::{Access, Beginning, Block, KeyExpr, LockSpec, RangeAccess};
-
-/// A range of an index.
-pub(crate) type KeyRange = (KeyBound, KeyBound);
 
 /// What an access path comes to for the values at hand.
 pub(crate) enum Ranges {
@@ -338,6 +336,11 @@ fn bounded(
     }
     let range = (low.unwrap_or_else(whole), high.unwrap_or_else(whole));
     Ok(Ranges::Some(vec![range]))
+}
+
+/// How a table of a block is read, by its place.
+pub(crate) fn mode(block: &Block, table: usize) -> ReadMode {
+    read_mode(block.tables[table].lock)
 }
 
 /// How a table is read under a locking clause.

@@ -8,48 +8,35 @@
 // Every wait is for an event, and every change of a row is the table writer's (clippy.toml).
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-mod ahead;
 mod analyze;
-mod batch;
+mod applier;
 pub mod binary_log;
-mod block;
 pub mod change_log;
+mod conversion;
 mod deciding;
 mod direct;
-mod distinct;
 mod dml;
 mod env;
 mod error;
 mod feeds;
-mod grace;
-mod group;
-mod groups_out;
 pub mod handler;
-mod join;
-mod jump;
-mod keep;
 mod keymap;
 mod keys;
 mod memo;
 mod named_locks;
+mod op;
 mod outfile;
-mod output;
 mod pause;
-mod query;
-mod recursion;
-mod rollup;
 mod row;
 pub mod separators;
 pub mod server_file;
-mod sort;
 mod spill;
-mod spool;
 mod store;
 mod sub;
 mod union;
 mod waiting;
-mod window;
 
+pub use applier::{Applies, HasApplier};
 pub use direct::point_get_now;
 pub use dml::applied::{Applying, Target};
 pub use dml::applied::{Image, RowChange};
@@ -64,14 +51,13 @@ pub use error::ExecError;
 pub use named_locks::NamedLocks;
 pub use row::Built;
 pub use waiting::unless_killed;
-pub use waiting::{Applies, HasApplier};
 
 use std::sync::Arc;
 
 use types::error::codes;
 use types::{SqlError, Value};
 
-use query::run_query;
+use op::query::run_query;
 use sql_access::Ready;
 use sql_expr::{ExprType, NoRow, UserVar, Val};
 use sql_parser::ast;
@@ -100,7 +86,7 @@ pub async fn run(
         PlanBody::Query(_) | PlanBody::Do(_) | PlanBody::Explain(_) => {}
     }
     let found_rows = ctx.found_rows;
-    let mut env = Env::of(ctx);
+    let mut env = Env::of(ctx, run_query);
     env.only_waits = only_waits(&plan.body);
     // What is in a box here is not in the future that every statement begins with, a change by key included.
     let done = match &plan.body {
@@ -119,7 +105,14 @@ pub async fn run(
         PlanBody::Query(q) => Box::pin(into(q, &mut env)).await,
         PlanBody::Do(b) => {
             let mut rows = RowStore::new(b.output().len(), env.cx.memory());
-            Box::pin(block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX)).await?;
+            Box::pin(op::block::run_block(
+                b,
+                &mut env,
+                &NoRow,
+                &mut rows,
+                u64::MAX,
+            ))
+            .await?;
             Ok(Done::default())
         }
         PlanBody::Explain(x) => Box::pin(analyze::run(x, &plan.columns, &mut env, sink)).await,
@@ -243,10 +236,10 @@ pub async fn eval_scalar(
     let PlanBody::Do(b) = &plan.body else {
         return Err(SqlError::internal("an expression is expected").into());
     };
-    let mut env = Env::of(ctx);
+    let mut env = Env::of(ctx, run_query);
     env.only_waits = only_waits(&plan.body);
     let mut rows = RowStore::new(1, env.cx.memory());
-    block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;
+    op::block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;
     env.check()?;
     let ty = types.first().copied().unwrap_or_else(ExprType::null);
     Ok((rows.column(0, 0).to_owned(), ty))

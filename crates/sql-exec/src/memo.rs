@@ -9,11 +9,10 @@ use std::sync::Arc;
 
 use types::{SqlError, ValueRef};
 
-use super::Env;
 use super::keymap::KeyMap;
 use super::store::RowStore;
-use super::sub::fetch;
 use sql_expr::RowSource;
+use sql_expr::memory::Account;
 use sql_plan::plan::{NodeId, SubPlan};
 
 /// Bytes of results that are kept at most for one subquery.
@@ -37,54 +36,60 @@ pub(crate) struct Memos {
     of: HashMap<NodeId, Option<Memo>>,
 }
 
-/// The rows of a correlated subquery for the rows around it, kept or fetched.
-pub(crate) async fn rows(
-    p: &SubPlan,
-    env: &mut Env<'_>,
-    outer: &dyn RowSource,
-) -> Result<Arc<RowStore>, SqlError> {
-    if !p.repeats {
-        return Ok(Arc::new(fetch(p, env, outer).await?));
+/// What is known of the rows of a subquery, for the values that it reads.
+pub(crate) enum Known {
+    /// Its rows.
+    Rows(Arc<RowStore>),
+    /// They are to be kept by this key once they are there.
+    New(Vec<u8>),
+    /// It does not pay to keep them.
+    Never,
+}
+
+impl Memos {
+    /// The rows of a subquery for the rows around it, where they are known.
+    pub fn get(&mut self, p: &SubPlan, memory: &Arc<Account>, outer: &dyn RowSource) -> Known {
+        let new = || {
+            Some(Memo {
+                keys: KeyMap::new(memory),
+                results: Vec::new(),
+                asked: 0,
+                bytes: 0,
+            })
+        };
+        let Some(memo) = self.of.entry(p.id).or_insert_with(new) else {
+            return Known::Never;
+        };
+        let mut key = Vec::new();
+        for &(slot, ordinal) in &p.outer {
+            write_exactly(outer.column(slot, ordinal), &mut key);
+        }
+        memo.asked += 1;
+        match memo.keys.get(&key) {
+            Some(n) => Known::Rows(Arc::clone(&memo.results[n])),
+            None => Known::New(key),
+        }
     }
-    let memory = env.cx.memory();
-    let new = || {
-        Some(Memo {
-            keys: KeyMap::new(memory),
-            results: Vec::new(),
-            asked: 0,
-            bytes: 0,
-        })
-    };
-    let Some(memo) = env.memos.of.entry(p.id).or_insert_with(new) else {
-        return Ok(Arc::new(fetch(p, env, outer).await?));
-    };
-    let mut key = Vec::new();
-    for &(slot, ordinal) in &p.outer {
-        write_exactly(outer.column(slot, ordinal), &mut key);
+
+    /// Keeps the rows of a key, where that pays.
+    ///
+    /// # Errors
+    /// The session may hold no more.
+    pub fn keep(&mut self, id: NodeId, key: &[u8], rows: &Arc<RowStore>) -> Result<(), SqlError> {
+        let Some(Some(memo)) = self.of.get_mut(&id) else {
+            return Ok(());
+        };
+        memo.bytes += rows.bytes() + key.len() + ENTRY;
+        let hits = memo.asked - memo.results.len() as u64;
+        if memo.bytes > BYTES_MAX || memo.asked > TRIAL && hits * 4 < memo.asked {
+            self.of.insert(id, None);
+            return Ok(());
+        }
+        if memo.keys.insert(key)?.1 {
+            memo.results.push(Arc::clone(rows));
+        }
+        Ok(())
     }
-    memo.asked += 1;
-    if let Some(n) = memo.keys.get(&key) {
-        return Ok(Arc::clone(&memo.results[n]));
-    }
-    let before = env.cx.warning_count();
-    let rows = Arc::new(fetch(p, env, outer).await?);
-    if env.cx.warning_count() != before {
-        // It warns each time.
-        return Ok(rows);
-    }
-    let Some(Some(memo)) = env.memos.of.get_mut(&p.id) else {
-        return Ok(rows);
-    };
-    memo.bytes += rows.bytes() + key.len() + ENTRY;
-    let hits = memo.asked - memo.results.len() as u64;
-    if memo.bytes > BYTES_MAX || memo.asked > TRIAL && hits * 4 < memo.asked {
-        env.memos.of.insert(p.id, None);
-        return Ok(rows);
-    }
-    if memo.keys.insert(&key)?.1 {
-        memo.results.push(Arc::clone(&rows));
-    }
-    Ok(rows)
 }
 
 /// Writes a value so that only the same value has the same bytes: what a collation takes for equal may still differ in a result.

@@ -14,7 +14,6 @@ use types::error::codes;
 use types::{Charset, DataType, SqlError, ValueRef, charset};
 
 use super::Env;
-use super::query::run_query;
 use crate::separators::Separators;
 use crate::server_file;
 use sql_expr::NoRow;
@@ -67,7 +66,7 @@ pub(super) async fn run(
         Form::Dump => most.min(2),
         Form::Lines(_) => most,
     };
-    run_query(q, env, &NoRow, &mut out, most).await?;
+    env.query(q, &NoRow, &mut out, most).await?;
     if matches!(out.form, Form::Dump) && out.rows > 1 {
         return Err(SqlError::fixed(codes::ER_TOO_MANY_ROWS));
     }

@@ -11,6 +11,7 @@ use types::SqlError;
 use super::Env;
 use super::spill::Host;
 use sql_expr::memory::Charge;
+use sql_plan::sink::ResultSink;
 
 /// Rows from one pause to the next: a fraction of a millisecond.
 const ROWS: u32 = 256;
@@ -47,6 +48,22 @@ impl Env<'_> {
         self.session.check_interrupt()?;
         self.cx.memory().check()
     }
+}
+
+/// Between rows that are sent: sends when much is waiting, and pauses.
+#[inline]
+pub(crate) async fn flush_now_and_then(
+    rows: u64,
+    env: &mut Env<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<(), SqlError> {
+    if sink.is_full() || rows.is_multiple_of(64) && sink.wants_flush() {
+        sink.flush().await?;
+    }
+    if env.due() {
+        env.pause().await?;
+    }
+    Ok(())
 }
 
 impl Host for Env<'_> {

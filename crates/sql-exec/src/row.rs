@@ -3,8 +3,8 @@
 use engine::RowRef;
 use types::{Value, ValueRef};
 
-use super::join::Level;
 use super::sub::SubValues;
+use crate::op::join::level::Level;
 use sql_expr::{INSERTED_SLOT, RowSource, SubquerySource};
 use sql_plan::plan::Places;
 

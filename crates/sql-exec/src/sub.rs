@@ -10,7 +10,7 @@ use types::error::codes;
 use super::Env;
 use super::deciding::Deciding;
 use super::keymap::KeyMap;
-use super::query::run_query;
+use super::memo::Known;
 use super::store::RowStore;
 use sql_expr::bind::SubqueryKind;
 use sql_expr::memory::Account;
@@ -118,6 +118,29 @@ fn too_many_rows() -> SqlError {
     )
 }
 
+/// The rows of a correlated subquery for the rows around it, kept or fetched.
+pub(crate) async fn rows(
+    p: &SubPlan,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+) -> Result<Arc<RowStore>, SqlError> {
+    if !p.repeats {
+        return Ok(Arc::new(fetch(p, env, outer).await?));
+    }
+    let key = match env.memos.get(p, env.cx.memory(), outer) {
+        Known::Rows(rows) => return Ok(rows),
+        Known::New(key) => key,
+        Known::Never => return Ok(Arc::new(fetch(p, env, outer).await?)),
+    };
+    let before = env.cx.warning_count();
+    let rows = Arc::new(fetch(p, env, outer).await?);
+    // One that warns does so each time.
+    if env.cx.warning_count() == before {
+        env.memos.keep(p.id, &key, &rows)?;
+    }
+    Ok(rows)
+}
+
 /// Runs a subquery for the rows around it.
 pub(crate) async fn fetch(
     p: &SubPlan,
@@ -132,11 +155,11 @@ pub(crate) async fn fetch(
     };
     if let Some(extreme) = &p.extreme {
         let mut deciding = Deciding::new(extreme, env.cx);
-        run_query(&p.query, env, outer, &mut deciding, enough).await?;
+        env.query(&p.query, outer, &mut deciding, enough).await?;
         deciding.finish(&mut rows);
         return Ok(rows);
     }
-    run_query(&p.query, env, outer, &mut rows, enough).await?;
+    env.query(&p.query, outer, &mut rows, enough).await?;
     if env.cx.ignore && p.kind == SubqueryKind::Scalar && rows.len() > 1 {
         // IGNORE: no value, and a warning.
         env.cx.warn_error(too_many_rows());

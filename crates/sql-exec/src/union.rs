@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 
 use engine::KeyBound;
 
-use super::keys::KeyRange;
+/// A range of an index.
+pub(crate) type KeyRange = (KeyBound, KeyBound);
 
 /// A place between the keys of an index.
 #[derive(Clone, Copy)]

@@ -3,7 +3,6 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 
 use base::Event;
@@ -12,33 +11,53 @@ use types::error::codes;
 use types::gtid::GtidSet;
 
 use super::Env;
+use super::applier::Applies;
 use super::named_locks::{LOCK, Taken};
 use sql_expr::memory::Charge;
-use sql_expr::{Special, Val};
-
-/// What applies the transactions of another server here, as far as statements wait for it.
-pub trait Applies: Send + Sync {
-    /// Whether it has come to this place of the other server's binary log; `None`: it does not run.
-    fn has_applied(&self, file: &str, position: u64) -> Option<bool>;
-
-    /// Fires when what is applied is more than before, and when it has ended.
-    fn applied(&self) -> &Event;
-}
-
-/// Knows what applies transactions, where anything does.
-pub trait HasApplier: Sync {
-    /// What applies those that come over this channel, or over the one that there is; `None`: there is no such channel.
-    ///
-    /// # Errors
-    /// 3079: there are several, and none is named.
-    fn applier(&self, channel: Option<&str>) -> Result<Option<Arc<dyn Applies>>, SqlError>;
-}
+use sql_expr::{EvalError, Special, Val};
 
 /// Longest wait, for times that are out of reason.
 const LONGEST: f64 = 1e9;
 
+impl Env<'_> {
+    /// Does what `attempt` would wait for, so that what follows in earnest waits for nothing: before work that cannot be done twice. `attempt` evaluates
+    /// the same expressions for the same row, and changes nothing; what it fails with comes again. [`EvalCtx::row_done`] is to follow.
+    ///
+    /// # Errors
+    /// What ends a wait: 1317, 3024 and the like.
+    pub async fn ahead<T>(
+        &mut self,
+        attempt: impl Fn() -> Result<T, SqlError>,
+    ) -> Result<(), SqlError> {
+        while let Some((call, what)) = self.cx.rehearse(&attempt) {
+            let answer = perform(what, self).await?;
+            self.cx.supply(call, answer);
+        }
+        self.cx.is_rehearsed();
+        Ok(())
+    }
+
+    /// Unwraps the result of an evaluation; `None` where it waited for something that is now there, so that it has to be evaluated
+    /// again.
+    pub async fn settle<T>(&mut self, r: Result<T, SqlError>) -> Result<Option<T>, SqlError> {
+        let outcome = match r {
+            Ok(v) => Ok(Some(v)),
+            Err(e) => match self.cx.unevaluated(e) {
+                EvalError::Pending(call, what) => {
+                    let answer = perform(what, self).await?;
+                    self.cx.supply(call, answer);
+                    return Ok(None);
+                }
+                EvalError::Sql(e) => Err(e),
+            },
+        };
+        self.cx.row_done();
+        outcome
+    }
+}
+
 /// Does what an expression asked for.
-pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'static>, SqlError> {
+async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'static>, SqlError> {
     let locks = env.named_locks;
     let me = env.connection_id;
     Ok(match what {

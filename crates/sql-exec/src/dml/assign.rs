@@ -7,7 +7,7 @@ use types::{SqlError, Value};
 
 use super::edit::{Edits as _, default_of};
 use crate::Env;
-use crate::join::Join;
+use crate::op::join::Join;
 use crate::row;
 use sql_expr::memory::{Account, Charge};
 use sql_expr::{Expr, RowSource};

@@ -12,7 +12,7 @@ use super::values::default_value;
 use crate::Env;
 use crate::keymap::KeyMap;
 use crate::keys;
-use crate::output::limits;
+use crate::op::limit::limits;
 use crate::row::OnlySubs;
 use crate::sub::SubValues;
 use sql_expr::NoRow;

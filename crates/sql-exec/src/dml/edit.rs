@@ -12,7 +12,7 @@ use super::target_scan::stored;
 use super::values::{convert, convert_mode, default_value};
 use crate::Env;
 use crate::change_log::BinlogContext;
-use crate::join::passes;
+use crate::op::filter::passes;
 use crate::row::{Built, Candidate};
 use crate::sub::SubValues;
 use sql_access::SecurityContext;

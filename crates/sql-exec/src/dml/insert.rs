@@ -11,7 +11,6 @@ use super::table_writer::TableWriter;
 use super::table_writer::foreign_keys::Related;
 use super::table_writer::tally::Tally;
 use crate::Env;
-use crate::query::run_query;
 use crate::store::RowStore;
 use crate::sub::SubValues;
 use sql_expr::NoRow;
@@ -109,7 +108,7 @@ async fn insert(
         }
         InsertRows::Query(q) => {
             let mut rows = RowStore::new(q.types.len(), cx.memory());
-            run_query(q, env, &NoRow, &mut rows, u64::MAX).await?;
+            env.query(q, &NoRow, &mut rows, u64::MAX).await?;
             env.check()?;
             // How many rows there are is known by now. What counts is that MySQL does not know.
             *auto_locked = env.session.lock_auto_increment(&plan.table, true).await?;

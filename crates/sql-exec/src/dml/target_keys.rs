@@ -4,10 +4,10 @@
 use types::{SqlError, ValueRef};
 
 use crate::Env;
-use crate::join::Join;
 use crate::keymap::KeyMap;
 use crate::keys;
-use crate::sort::{Sorter, write_sort_key};
+use crate::op::join::Join;
+use crate::op::sort::{Sorter, write_sort_key};
 use crate::sub::SubValues;
 use sql_expr::{NoRow, RowSource};
 use sql_plan::plan::Block;

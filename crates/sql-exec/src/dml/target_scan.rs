@@ -7,8 +7,8 @@ use engine::{KeyBound, ReadMode, RowBatch, RowRef, RowVersion, Scan, ScanSpec, T
 use types::SqlError;
 
 use crate::Env;
-use crate::join::{all_hold, passes};
 use crate::keys::{self, KeyRange, Ranges};
+use crate::op::filter::{all_hold, passes};
 use crate::row::{Candidate, OnlySubs};
 use crate::sub::SubValues;
 use sql_expr::{EvalCtx, NoRow, RowSource};

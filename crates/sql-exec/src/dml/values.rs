@@ -1,14 +1,14 @@
 //! Values for storage: conversion to the columns' types, and defaults. What a strict `sql_mode` and IGNORE make of a value that does not
-//! fit, of NULL and of a missing default is decided by the [`ConvertMode`] that is made here.
+//! fit, of NULL and of a missing default is decided by the [`ConvertMode`] of `convert_mode`.
 
 use std::sync::Arc;
 
 use engine::Table;
-use types::convert::{ConvertMode, Target, Today, assign, zero_value};
+use types::convert::{ConvertMode, Target, assign, zero_value};
 use types::error::codes;
 use types::{DataType, SqlError, Value, ValueRef, Warning};
 
-use sql_expr::vars::SqlMode;
+pub(crate) use crate::conversion::convert_mode;
 use sql_expr::{EvalCtx, RowSource, json};
 use sql_plan::plan::DefaultPlan;
 
@@ -16,19 +16,6 @@ use sql_plan::plan::DefaultPlan;
 pub fn writes(cx: &mut EvalCtx<'_>, ignore: bool) {
     cx.ignore = ignore;
     cx.strict_write = !ignore && cx.sql_mode.strict();
-}
-
-/// How values are converted for a statement.
-pub(crate) fn convert_mode(cx: &EvalCtx<'_>, ignore: bool) -> ConvertMode {
-    ConvertMode {
-        strict: cx.sql_mode.strict() && !ignore,
-        no_zero_date: cx.sql_mode.has(SqlMode::NO_ZERO_DATE),
-        no_zero_in_date: cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE),
-        invalid_dates: cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES),
-        cut_fractions: cx.sql_mode.has(SqlMode::TIME_TRUNCATE_FRACTIONAL),
-        zone: cx.zone,
-        today: Today::At(cx.now_micros),
-    }
 }
 
 /// Converts a value for a column. `row` counts from 1.
