@@ -131,6 +131,24 @@ const BY_SETTINGS: &[Read] = &[
         "VARCHAR(60)",
     ),
     of("collation_server = utf8mb4_bin", "CONCAT(s)", "VARCHAR(60)"),
+    // What a value becomes in its column follows them as well.
+    of("time_zone = '+05:30'", "d", "TIMESTAMP(6)"),
+    of("time_zone = '+05:30'", "CONCAT(d)", "TIMESTAMP"),
+    of(
+        "sql_mode = 'TIME_TRUNCATE_FRACTIONAL'",
+        "CONCAT(d, ' 01:02:03.9')",
+        "DATETIME",
+    ),
+    of(
+        "sql_mode = 'TIME_TRUNCATE_FRACTIONAL'",
+        "TIMESTAMP(d) + INTERVAL 900000 MICROSECOND",
+        "DATETIME",
+    ),
+    of(
+        "sql_mode = 'ALLOW_INVALID_DATES'",
+        "CONCAT('2024-02-3', n DIV 7)",
+        "DATE",
+    ),
 ];
 
 fn forms(r: &Read) -> Vec<(String, Vec<String>)> {

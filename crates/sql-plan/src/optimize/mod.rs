@@ -29,7 +29,7 @@ mod rewrite;
 mod search;
 mod statistics;
 
-pub use rewrite::computed::is_same_everywhere;
+pub use rewrite::computed::{is_kept_alike, is_same_everywhere};
 use rewrite::{derived, exists, quantified, unnest};
 use statistics::selectivity::Estimator;
 

@@ -22,7 +22,7 @@ use sql_expr::vars::{SqlMode, VarInput};
 use sql_expr::{EvalCtx, UserVar};
 use sql_parser::ast::ObjectName;
 use sql_plan::bind::row_rules::{self, RowRules};
-use sql_plan::optimize::is_same_everywhere;
+use sql_plan::optimize::{is_kept_alike, is_same_everywhere};
 use sql_plan::plan::{Plan, PlanBody};
 use sql_plan::sink::ResultSink;
 
@@ -380,7 +380,8 @@ impl Session {
             let (mut as_said, mut said) = (rules.clone(), Vec::new());
             for (c, e) in &mut as_said.generated {
                 let column = &table.def.columns[usize::from(*c)];
-                if !column.is_hidden() && !is_same_everywhere(e) {
+                let alike = is_same_everywhere(e) && is_kept_alike(e, &column.ty);
+                if !column.is_hidden() && !alike {
                     *e = row_rules::bound(&quoted(&column.name), &table.def.columns, cx)?;
                     said.push(*c);
                 }

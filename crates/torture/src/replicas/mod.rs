@@ -374,8 +374,9 @@ impl<'o> Series<'o> {
             }
             // Each is killed in the first three rounds.
             let which = if n == 0 { round % 3 } else { self.rng.below(3) } as usize;
-            // What MariaDB leaves of the last event of its binary log stays there, and is an error for whoever reads it (1236).
-            if which > 0 || self.nodes[0].is_ours() {
+            // What MariaDB leaves of the last event of its binary log stays there, and is an error for whoever reads it (1236). As a replica it
+            // may carry out a definition again that it had carried out when it was killed (1061 and the like).
+            if self.nodes[which].is_ours() {
                 self.kill(which)?;
             }
         }

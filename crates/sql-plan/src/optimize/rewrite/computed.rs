@@ -141,6 +141,21 @@ pub fn is_same_everywhere(e: &Expr) -> bool {
     !e.any(&|x| follows_session(x) || below(x))
 }
 
+/// Whether the value of an expression becomes that of a column of this type alike in every session: what is made a date or a time follows `sql_mode`,
+/// the time zone and the day.
+pub fn is_kept_alike(e: &Expr, to: &DataType) -> bool {
+    match (to, e.ty.shape) {
+        (_, Shape::Null) => true,
+        (DataType::Date, from) => from == Shape::Date,
+        (DataType::DateTime(_), Shape::Date) => true,
+        (DataType::DateTime(to), Shape::DateTime(from)) => from <= *to,
+        (DataType::Time(to), Shape::Time(from)) => from <= *to,
+        (DataType::Year, from) => from == Shape::Year,
+        (DataType::DateTime(_) | DataType::Time(_) | DataType::Timestamp(_), _) => false,
+        (to, _) => to.is_string() || !e.ty.is_temporal(),
+    }
+}
+
 /// Whether a value may have more digits than its type says: they count where it is compared, and are lost where it is kept.
 fn is_rounded(x: &Expr) -> bool {
     let Shape::Decimal {
