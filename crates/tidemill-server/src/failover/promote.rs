@@ -50,6 +50,9 @@ pub(super) fn run(p: &Promote, out: &mut dyn Write) -> Result<(), Failure> {
     let mut source = replicas.remove(at);
     raise(p, &mut source, out)?;
     let mut failed = Vec::new();
+    if let Some(old) = &mut fenced {
+        let_clients_go(old, out);
+    }
     let mut following = Vec::new();
     for mut r in replicas {
         match follow(p, &mut r, &source) {
@@ -199,6 +202,17 @@ fn has_branches(source: &mut Fenced, replicas: &mut [Replica], at: usize) -> Res
     )))
 }
 
+/// Ends the waits of the old source's clients for acknowledgements: no replica is left there to give any, and the new source has what they wait for.
+fn let_clients_go(old: &mut Fenced, out: &mut dyn Write) {
+    let done = (old.server).run("SET GLOBAL rpl_semi_sync_source_enabled = OFF");
+    if let Err(Failure::Refused(text) | Failure::Usage(text)) = done {
+        say(
+            out,
+            format_args!("clients there may wait for acknowledgements still: {text}"),
+        );
+    }
+}
+
 /// A source that answers is kept from being written to, and what it has is what replicas have to have.
 fn fence(
     p: &Promote,
@@ -244,12 +258,16 @@ fn bring_up(
         // It is still to get what is missing.
         r.server.run("START REPLICA IO_THREAD")?;
         let there = r.server.wait_for(goal, p.common.wait)?;
+        let state = r.server.state()?;
         r.server.run("STOP REPLICA IO_THREAD")?;
         if !there && !p.common.force {
+            let why = state.replica.map(|r| r.failure);
+            let why = why.filter(|text| !text.is_empty());
             return Err(Failure::refused(format!(
-                "{address} has not applied all that the source has after {} s. The source is read-only; SET GLOBAL read_only = OFF there \
+                "{address} has not applied all that the source has after {} s{}. The source is read-only; SET GLOBAL read_only = OFF there \
                  and START REPLICA on the replicas puts all back as it was",
-                p.common.wait.as_secs()
+                p.common.wait.as_secs(),
+                why.map_or(String::new(), |text| format!(" ({text})"))
             )));
         }
     }

@@ -15,10 +15,12 @@ use harness::step::Outcome;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Refused, as the server is read-only.
 const READ_ONLY: u16 = 1290;
+/// Behind a switchover a client of the old source has its answer by then, on a machine that is busy. Semi-sync waits for two minutes.
+const ANSWERED: Duration = Duration::from_secs(30);
 
 /// How a client ends its transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +107,19 @@ fn one(
     let semi_sync = if round.is_multiple_of(2) { "on" } else { "off" };
     let promoted = promote(nodes, &[&format!("--semi-sync={semi_sync}")]);
     stop.store(true, Ordering::Relaxed);
+    let promoted_at = Instant::now();
     for c in clients {
         c.join().map_err(|_| "a client's thread fell".to_owned())?;
     }
+    let waited = promoted_at.elapsed();
     let (done, said) = promoted?;
+    // No replica is left there that could acknowledge anything.
+    if done && waited > ANSWERED {
+        let waited = waited.as_secs();
+        return Err(format!(
+            "a client of the old source had no answer for {waited} s behind the switchover"
+        ));
+    }
     if !done {
         return Err(format!("promote: {said}"));
     }
