@@ -23,6 +23,9 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use types::SqlError;
 
+/// Entries that a consistent scan gathers at a time at the most, whatever is asked for.
+const LARGEST_REACH: usize = 256;
+
 /// A scan in progress.
 pub struct Scan {
     pub(super) table: Arc<Table>,
@@ -45,6 +48,8 @@ pub struct Scan {
     /// What makes rows of entries that the snapshot is sure of, and the row made last.
     cover: Option<Arc<Cover>>,
     made: Vec<u8>,
+    /// Entries that are gathered at a time, at the least: more each time, since a row that is looked at need not be taken.
+    reach: usize,
 }
 
 impl Scan {
@@ -163,6 +168,7 @@ impl Session {
             walk: VersionWalk::default(),
             passes: false,
             cover: None,
+            reach: 1,
             made: Vec::new(),
         }
     }
@@ -401,7 +407,11 @@ impl Session {
                 true => None,
                 false => snapshot.or(self.write_snapshot()),
             };
-            let most = max_rows - batch.len();
+            let mut most = max_rows - batch.len();
+            if check.is_none() && snapshot.is_some() {
+                most = most.max(scan.reach);
+                scan.reach = (2 * most).min(LARGEST_REACH);
+            }
             self.gather(scan, seen, check.is_some(), guards.as_ref(), most)?;
             if scan.cover.is_none() && self.waited.has_waited() {
                 read_candidates(&scan.table, &mut scan.candidates);

@@ -25,6 +25,8 @@ use crate::optimize::rewrite::needless;
 use crate::optimize::rewrite::unnest;
 use crate::optimize::search::first_rows;
 use crate::optimize::search::joins::{self, JoinPlan};
+use crate::optimize::statistics::Statistics;
+use crate::optimize::statistics::groups;
 use crate::optimize::statistics::selectivity::Estimator;
 use crate::plan::op::window::WindowPlan;
 use crate::plan::{
@@ -100,6 +102,14 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let mut found = joins::plan(request)?;
+        let figures = |t| Statistics::of(self.ctx.engine, t, &derived_rows);
+        let statistics: Vec<Statistics<'_>> = tables.iter().map(figures).collect();
+        let groups_of = |keys: &[Expr]| groups::of(keys, &statistics, &places, found.rows);
+        let groups = match (&group, distinct) {
+            (Some(g), _) if !g.keys.is_empty() => groups_of(&g.keys),
+            (None, true) => groups_of(&output),
+            _ => None,
+        };
         settle_groups(&mut found, &mut group, &mut distinct, &output);
         put_by_key(&tables, &mut derived, found.by_key);
         let shown = windows::Shown {
@@ -143,7 +153,8 @@ impl Optimizer<'_> {
             rows: 0.0,
         };
         self.check_size(&block, changes)?;
-        block.rows = rows_out(&block, found.rows, found.jump.is_some(), self.estimator());
+        let rows = (found.rows, groups);
+        block.rows = rows_out(&block, rows, found.jump.is_some(), self.estimator());
         Ok(finish_block(block, found.jump, changes))
     }
 
@@ -302,14 +313,19 @@ fn put_by_key(tables: &[FromTable], derived: &mut [QueryPlan], by_key: Vec<(usiz
     }
 }
 
-/// Rows that a block yields, where `joined` come out of its joins, or out of the jumps that make its groups.
-fn rows_out(block: &Block, joined: f64, jumps: bool, estimator: Estimator<'_>) -> f64 {
+/// Rows that a block yields, where `joined` come out of its joins, or out of the jumps that make its groups, and so many `groups` of them are known.
+fn rows_out(
+    block: &Block,
+    (joined, groups): (f64, Option<f64>),
+    jumps: bool,
+    estimator: Estimator<'_>,
+) -> f64 {
     let rows = match block.group() {
         Some(g) if g.keys.is_empty() => 1.0,
         // They are counted already.
         Some(_) if jumps => joined,
-        Some(_) => (joined * GROUPED).max(1.0),
-        None => joined,
+        Some(_) => groups.unwrap_or_else(|| (joined * GROUPED).max(1.0)),
+        None => groups.unwrap_or(joined),
     };
     let kept = block.having().map_or(1.0, |h| estimator.of_groups(h));
     let rows = (rows * kept).max(rows.min(1.0));

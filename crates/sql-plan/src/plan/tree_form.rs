@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::TableSource;
 use super::access_words::{equal, join_name, limit_text, materialize_text, range_text, sort_text};
 use super::block::Block;
-use super::op::{Access, RangeAccess, Step};
+use super::op::{Access, Grouping, RangeAccess, Step};
 use super::shape::{self, Nest, Part};
 use super::tally::{Count, Place, Tally};
 use super::tree::{PlanBody, QueryPlan, SubPlan};
@@ -519,7 +519,10 @@ impl Former<'_> {
         let cx = InBlock::bare(b);
         let text = |e: &Expr| cx.text(e);
         let reverse = |r: bool| if r { " (reverse)" } else { "" };
+        let jumps = matches!(b.grouping().map(|g| g.how), Some(Grouping::Jump(_)));
+        let jumping = "Covering index skip scan for grouping";
         let scan = match s.cover {
+            _ if jumps => jumping,
             Some(_) => "Covering index scan",
             None => "Index scan",
         };
@@ -550,6 +553,7 @@ impl Former<'_> {
                 if r.is_bounded() {
                     let over = range_text(table, r, &text);
                     let kind = match s.cover {
+                        _ if jumps => jumping,
                         Some(_) => "Covering index range scan",
                         None => "Index range scan",
                     };

@@ -1,5 +1,6 @@
 //! What is known of the rows of a table of FROM: its statistics, and what is taken to hold where there are none.
 
+pub(super) mod groups;
 pub(super) mod selectivity;
 
 use std::sync::Arc;
