@@ -130,6 +130,8 @@ pub struct Done {
     pub info: Cow<'static, str>,
     /// Another result follows.
     pub more: bool,
+    /// The row of this result is what the parameters of a procedure have got.
+    pub out_params: bool,
     /// A transaction is open.
     pub in_transaction: bool,
     /// The open transaction is read-only.

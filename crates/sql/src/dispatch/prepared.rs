@@ -34,6 +34,9 @@ fn is_preparable(s: &Statement) -> bool {
             | Statement::UnlockTables
             | Statement::LoadData(_)
             | Statement::Handler(_)
+            | Statement::CreateRoutine(_)
+            | Statement::CreateTrigger(_)
+            | Statement::CreateEvent(_)
             | Statement::Binlog(_)
             | Statement::Nothing
             | Statement::Xa(_)
