@@ -5,8 +5,6 @@
 use types::error::{SqlState, codes};
 use types::{Level, SqlError};
 
-use crate::code::Program;
-
 /// What a handler is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caught {
@@ -23,8 +21,8 @@ pub enum Caught {
 }
 
 impl Caught {
-    /// The more exact comes first.
-    fn rank(self) -> u8 {
+    /// The more exact comes first; classes are from 2 on.
+    pub(crate) fn rank(self) -> u8 {
         match self {
             Caught::Number(_) => 0,
             Caught::State(_) => 1,
@@ -34,49 +32,13 @@ impl Caught {
         }
     }
 
-    fn takes(self, number: u16, state: SqlState, level: Level) -> bool {
+    pub(crate) fn takes(self, number: u16, state: SqlState, level: Level) -> bool {
         match self {
             Caught::Number(n) => n == number,
             Caught::State(s) => s == state,
             Caught::Warning => state.is_warning() || level == Level::Warning,
             Caught::NotFound => state.is_not_found(),
             Caught::Exception => state.is_exception() && level == Level::Error,
-        }
-    }
-}
-
-impl Program {
-    /// The handler that takes a condition raised in a scope, by number: that of the innermost block that has one, and there the most exact. A handler's
-    /// body is not for the handlers of its own block.
-    pub fn handler_for(
-        &self,
-        scope: u32,
-        number: u16,
-        state: SqlState,
-        level: Level,
-    ) -> Option<u32> {
-        let mut at = self.scopes.get(scope as usize)?;
-        loop {
-            let mut best: Option<(u32, Caught)> = None;
-            for h in &at.handlers {
-                for c in &self.handlers.get(*h as usize)?.conditions {
-                    let better = match best {
-                        None => true,
-                        // Classes are taken in the order of the text.
-                        Some((_, b)) => c.rank() < b.rank() && c.rank() < 2,
-                    };
-                    if better && c.takes(number, state, level) {
-                        best = Some((*h, *c));
-                    }
-                }
-            }
-            if let Some((h, _)) = best {
-                return Some(h);
-            }
-            while at.of_handler {
-                at = self.scopes.get(at.parent? as usize)?;
-            }
-            at = self.scopes.get(at.parent? as usize)?;
         }
     }
 }
@@ -166,6 +128,26 @@ pub fn check_items<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Item>
         items.push(item);
     }
     Ok(items)
+}
+
+/// Refuses items that GET DIAGNOSTICS cannot give: of a condition, or of the statement.
+///
+/// # Errors
+/// 1064.
+pub fn check_asked<'a>(
+    of_condition: bool,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<(), SqlError> {
+    for name in names {
+        let known = match of_condition {
+            true => name == "RETURNED_SQLSTATE" || Item::named(name).is_some(),
+            false => matches!(name, "NUMBER" | "ROW_COUNT"),
+        };
+        if !known {
+            return Err(SqlError::parse_error(name, 1));
+        }
+    }
+    Ok(())
 }
 
 /// A SQLSTATE that a condition may have: five digits and capital letters, and not that of success.

@@ -100,7 +100,9 @@ impl Run<'_> {
     fn warned(&mut self, scope: u32, next: usize) -> usize {
         let raised = self.host.take_raised();
         let with_handler = |c: &Raised| Some((self.find(scope, *c)?, *c));
-        match raised.iter().rev().find_map(with_handler) {
+        // An error among them is what GET DIAGNOSTICS has to say: it has not failed.
+        let mut warnings = raised.iter().filter(|c| c.level != Level::Error).rev();
+        match warnings.find_map(with_handler) {
             Some((handler, condition)) => self.enter(handler, condition, next),
             None => next,
         }

@@ -10,7 +10,7 @@ use types::error::codes;
 
 use super::{Compiler, undeclared};
 use crate::code::{Diagnose, Op, Signal, Sql, Target};
-use crate::condition::check_items;
+use crate::condition::{check_asked, check_items};
 
 impl Compiler<'_> {
     pub(super) fn sql(&mut self, statement: &Statement, span: Span) -> Result<(), SqlError> {
@@ -117,6 +117,10 @@ impl Compiler<'_> {
     }
 
     pub(super) fn diagnose(&mut self, g: &GetDiagnostics) -> Result<(), SqlError> {
+        check_asked(
+            g.condition.is_some(),
+            g.items.iter().map(|(_, item)| &**item),
+        )?;
         let mut items = Vec::with_capacity(g.items.len());
         for (target, item) in &g.items {
             let target = match target {

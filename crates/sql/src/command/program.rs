@@ -52,6 +52,7 @@ pub(crate) fn loaded(s: &mut Session, object: &Arc<ObjectDef>) -> Result<Arc<Loa
         bound: Mutex::new(vec![None; exprs]),
         plans: Mutex::new((0..plans).map(|_| None).collect()),
         settings: Mutex::new(None),
+        rights: Mutex::new(None),
         def,
         charge,
     });

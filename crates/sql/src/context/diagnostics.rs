@@ -66,6 +66,11 @@ impl Diagnostics {
         (self.stale, self.noted) = (true, false);
     }
 
+    /// A statement begins that adds to the conditions of the one before.
+    pub fn go_on(&mut self) {
+        (self.stale, self.noted) = (false, false);
+    }
+
     /// Adds a warning or note; beyond `max` (`max_error_count`) it is only counted.
     pub fn push(&mut self, warning: Warning, max: u64) {
         if self.stale {

@@ -11,7 +11,7 @@ use types::{DataType, Value};
 
 use super::prepared::Planned;
 use super::routine_def::RoutineDef;
-use sql_access::AccountId;
+use sql_access::{AccountId, SecurityContext};
 use sql_expr::memory::Charge;
 use sql_expr::{Expr, ExprType};
 use sql_parser::ast::ParamMode;
@@ -49,6 +49,8 @@ pub(crate) struct Loaded {
     pub plans: Mutex<Vec<Option<Planned>>>,
     /// The number of the settings that it runs under, by those that it is called under.
     pub settings: Mutex<Option<(u64, u64)>>,
+    /// What its definer may do, by the version of the accounts.
+    pub rights: Mutex<Option<(u64, Arc<SecurityContext>)>>,
     /// What it takes.
     #[expect(dead_code, reason = "held as long as the program is kept")]
     pub charge: Charge,

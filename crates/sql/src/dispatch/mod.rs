@@ -178,7 +178,7 @@ impl Session {
                 | Statement::DropIndex(_) => {
                     command::ddl::run(self, granted, statement, params, sink).await
                 }
-                Statement::Call(c) => self.call(c, params, sink).await,
+                Statement::Call(c) => self.call(granted, c, params, sink).await,
                 Statement::Signal(s) => self.run_signal(s, false, params).await,
                 Statement::Resignal(s) => self.run_signal(s, true, params).await,
                 Statement::GetDiagnostics(g) => self.run_get_diagnostics(g, params).await,

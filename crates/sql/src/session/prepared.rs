@@ -166,6 +166,7 @@ impl Session {
         }
         let column = |g: &Given| ColumnMeta::computed(&g.name, g.ty.clone(), true);
         let columns: Arc<[ColumnMeta]> = given.iter().map(column).collect();
+        sink.out_params();
         sink.columns(&columns);
         sink.row_begin();
         for (i, g) in given.iter().enumerate() {
@@ -211,6 +212,12 @@ impl Session {
         }
         self.plan_again(&statement, params, sink, |s| s.prepared.map.get_mut(&id))
             .await
+    }
+
+    /// Whether a prepared statement is a CALL: whatever results it has come one after another, and none is kept for the client to fetch.
+    pub fn calls(&self, id: u32) -> bool {
+        let p = self.prepared.get(id);
+        p.is_some_and(|p| p.com() as usize == Com::Call as usize)
     }
 
     /// COM_STMT_CLOSE; an unknown id is ignored, as the protocol has no answer to it.

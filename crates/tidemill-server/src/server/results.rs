@@ -180,6 +180,11 @@ impl ResultSink for Results<'_> {
         }
     }
 
+    fn out_params(&mut self) {
+        // Clients look at the status before the rows to know them.
+        self.status |= status::PS_OUT_PARAMS | status::MORE_RESULTS_EXISTS;
+    }
+
     #[inline]
     fn row_begin(&mut self) {
         self.in_row = true;

@@ -3,29 +3,11 @@
 //! Templates keep MySQL's own `printf` placeholders, so that they can be compared with the reference manual; messages are
 //! built by the constructors beside this table, never by interpreting a template at run time.
 
-macro_rules! codes {
-    ($($name:ident = $num:literal, $state:literal, $text:literal;)*) => {
-        $(#[doc = concat!("`", $text, "` (SQLSTATE ", $state, ").")] pub const $name: u16 = $num;)*
+#[macro_use]
+mod define;
+mod lookup;
 
-        /// One line of the error table.
-        #[derive(Debug, Clone, Copy)]
-        pub struct CodeInfo {
-            /// MySQL's error number.
-            pub code: u16,
-            /// MySQL's symbol, such as `ER_DUP_ENTRY`.
-            pub symbol: &'static str,
-            /// Five characters of SQLSTATE.
-            pub sqlstate: &'static str,
-            /// Message template with `printf` placeholders.
-            pub template: &'static str,
-        }
-
-        /// Every known code, ascending by number.
-        pub static CODES: &[CodeInfo] = &[
-            $(CodeInfo { code: $num, symbol: stringify!($name), sqlstate: $state, template: $text },)*
-        ];
-    };
-}
+pub use lookup::{info, sqlstate};
 
 codes! {
     EE_CANTCREATEFILE = 1, "HY000", "Can't create/write to file '%s' (OS errno %d - %s)";
@@ -612,19 +594,6 @@ codes! {
     ER_COMMENT_CONTAINS_INVALID_STRING = 4088, "HY000", "Comment for %s '%s' contains an invalid %s character string: '%s'.";
     ER_GIPK_COLUMN_EXISTS = 4108, "HY000", "Failed to generate invisible primary key. Column '%s' already exists.";
     ER_GIPK_FAILED_AUTOINC_COLUMN_EXISTS = 4109, "HY000", "Failed to generate invisible primary key. Auto-increment column already exists.";
-}
-
-/// Looks a code up; `None` for a number this table does not know.
-pub fn info(code: u16) -> Option<&'static CodeInfo> {
-    CODES
-        .binary_search_by_key(&code, |c| c.code)
-        .ok()
-        .map(|i| &CODES[i])
-}
-
-/// SQLSTATE of a code; `HY000` for one this table does not know.
-pub fn sqlstate(code: u16) -> &'static str {
-    info(code).map_or("HY000", |c| c.sqlstate)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use sql_expr::vars::VarInput;
 use sql_expr::{ExprType, UserVar, Val};
 use sql_parser::ast::{ConditionValue, Expr, GetDiagnostics, Signal};
 use sql_plan::sink::Done;
-use sql_program::condition::{Item, Signalled, check_items, state_of};
+use sql_program::condition::{Item, Signalled, check_asked, check_items, state_of};
 
 /// Characters of a message, and of every other item.
 const MESSAGE: usize = 128;
@@ -205,16 +205,30 @@ impl Session {
                 _ => return Err(SqlError::parse_error("", 1)),
             }
         }
+        let asked = || g.items.iter().map(|(_, item)| &**item);
+        check_asked(g.condition.is_some(), asked())?;
         let condition = match &g.condition {
             Some(e) => Some(self.eval(e, params).await?),
             None => None,
         };
-        let items = g.items.iter().map(|(_, item)| &**item);
-        let values = self.diagnostics_items(g.stacked, condition.as_ref(), items)?;
-        for (name, (value, ty)) in names.into_iter().zip(values) {
-            self.user_vars.lock().set(name, UserVar { value, ty });
+        match self.diagnostics_items(g.stacked, condition.as_ref(), asked()) {
+            Ok(values) => {
+                for (name, (value, ty)) in names.into_iter().zip(values) {
+                    self.user_vars.lock().set(name, UserVar { value, ty });
+                }
+            }
+            Err(e) => self.not_diagnosed(e)?,
         }
         Ok(Done::default())
+    }
+
+    /// GET DIAGNOSTICS cannot say what it was asked for: that is one more condition, and no failure, unless no handler is at work for `STACKED`.
+    pub(super) fn not_diagnosed(&mut self, e: SqlError) -> Result<(), SqlError> {
+        if e.code == codes::ER_GET_STACKED_DA_WITHOUT_ACTIVE_HANDLER {
+            return Err(e);
+        }
+        self.warn(Warning::new(Level::Error, e.code, e.message));
+        Ok(())
     }
 
     /// The values of items of the diagnostics; of a condition where there is its number, of the statement otherwise.

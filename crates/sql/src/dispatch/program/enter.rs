@@ -29,6 +29,8 @@ struct Rights {
     seen: u64,
     definer: Option<AccountId>,
     user: String,
+    roles: Vec<AccountId>,
+    role: String,
 }
 
 /// Settings that programs have got are numbered from here on, far above those of sessions.
@@ -56,7 +58,8 @@ impl Session {
         };
         self.settings = inside;
         self.programs.running.push(Arc::clone(loaded));
-        let types = std::mem::replace(&mut self.programs.types, Arc::from([]));
+        let types = Arc::clone(&loaded.expr_types);
+        let types = std::mem::replace(&mut self.programs.types, types);
         Ok(Entered {
             vars,
             database,
@@ -120,14 +123,26 @@ impl Session {
         if self.security.is_server() || *self.security.account() == *definer {
             return Ok(None);
         }
-        let made = self.rights_of(definer);
+        let version = self.instance.accounts.version();
+        let known = loaded.rights.lock().clone();
+        let made = match known {
+            Some((v, made)) if v == version => made,
+            _ => {
+                let made = self.rights_of(definer);
+                *loaded.rights.lock() = Some((version, Arc::clone(&made)));
+                made
+            }
+        };
         let seen = self.accounts_seen;
-        self.accounts_seen = self.instance.accounts.version();
+        self.accounts_seen = version;
+        let roles: Vec<String> = made.roles().iter().map(AccountId::ticked).collect();
         Ok(Some(Rights {
             security: std::mem::replace(&mut self.security, made),
             seen,
             definer: self.programs.definer.replace(definer.clone()),
             user: std::mem::replace(&mut self.facts.current_user, definer.plain()),
+            roles: self.roles.clone(),
+            role: std::mem::replace(&mut self.facts.current_role, roles.join(",")),
         }))
     }
 
@@ -155,6 +170,8 @@ impl Session {
             self.accounts_seen = r.seen;
             self.programs.definer = r.definer;
             self.facts.current_user = r.user;
+            self.roles = r.roles;
+            self.facts.current_role = r.role;
             self.secure();
         }
     }

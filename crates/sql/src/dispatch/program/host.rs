@@ -7,24 +7,22 @@ use types::error::codes;
 use types::{Level, SqlError, Value, Warning};
 
 use super::conditions::Words;
+use super::plans::run_planned;
 use super::rows::{Rows, Watched};
-use super::{assigned, stored};
-use crate::command::planned::REPLANS;
+use super::values::{assigned, stored};
 use crate::command::set_vars::sets_vars;
 use crate::context::Session;
-use crate::context::prepared::Planned;
+use crate::context::gtid::Admitted;
 use crate::context::programs::Loaded;
+use crate::dispatch::named_transaction::part_of;
 use crate::dispatch::{com, is_diagnostic, is_planned};
-use sql_access::Authorized;
-use sql_exec::ExecError;
 use sql_expr::bind::{Binder, Clause, NoColumns};
 use sql_expr::memory::{Account, Charge};
 use sql_expr::{EvalCtx, Expr, ExprType, NoRow, Node, UserVar, Val};
 use sql_parser::ast::Statement;
 use sql_plan::bind::params::type_of;
-use sql_plan::plan::Plan;
 use sql_plan::sink::{Done, ResultSink};
-use sql_program::code::{Slot, Target};
+use sql_program::code::{Slot, Sql, Target};
 use sql_program::{Host, Later, Raised, Step};
 
 /// The rows of an open cursor.
@@ -226,7 +224,26 @@ impl<'s> Running<'s> {
         let loaded = Arc::clone(&self.loaded);
         let sql = &loaded.program.statements[n as usize];
         let statement = &*sql.part.tree;
+        // One before may have gone well all the same.
+        self.s.engine.interrupt().check()?;
         self.begin(statement, &sql.text);
+        if self.s.gate.named && self.s.admit_named(part_of(statement))? == Admitted::LeftOut {
+            return Ok(());
+        }
+        let outcome = self.run_begun(n, sql, vars).await;
+        if matches!(statement, Statement::Call(_)) {
+            // Its statements were concluded.
+            return outcome;
+        }
+        let outcome = outcome.map(|()| Done::default());
+        let outcome = self.s.conclude(outcome, &mut self.sink).await;
+        outcome.map(|_| ())
+    }
+
+    /// A statement that has begun.
+    async fn run_begun(&mut self, n: u32, sql: &Sql, vars: &mut [Value]) -> Result<(), SqlError> {
+        let loaded = Arc::clone(&self.loaded);
+        let statement = &*sql.part.tree;
         if let Some(targets) = &sql.into {
             return self.select_into(n as usize, statement, targets, vars).await;
         }
@@ -241,7 +258,8 @@ impl<'s> Running<'s> {
         }
         let mut done = match statement {
             Statement::Call(c) => {
-                let done = self.s.call(c, vars, &mut self.sink).await?;
+                let granted = self.s.permit(statement)?;
+                let done = self.s.call(&granted, c, vars, &mut self.sink).await?;
                 for g in std::mem::take(&mut self.s.programs.given) {
                     let value = self.kept(g.place, vars, |cx, ty, name| match ty {
                         Some(ty) => assigned(cx, g.value.as_ref(), ty, name),
@@ -252,12 +270,21 @@ impl<'s> Running<'s> {
                 done
             }
             planned if is_planned(planned) => self.planned(n as usize, planned, vars, None).await?,
-            other => self.s.run_other(other, vars, &mut self.sink).await?,
+            other => loop {
+                match self.s.run_other(other, vars, &mut self.sink).await {
+                    // It was bound, and has done nothing. Whoever runs the call must not begin it anew for want of a stack.
+                    Err(e) if is_too_deep(&e) && room::more().await => {}
+                    outcome => break outcome?,
+                }
+            },
         };
         self.s.memory().check()?;
         self.s.note_done(&mut done, true);
         if done.result_set {
             self.sink.finish(&done);
+            if self.sink.is_full() {
+                self.sink.flush().await?;
+            }
         }
         Ok(())
     }
@@ -339,6 +366,15 @@ impl<'s> Running<'s> {
     }
 
     async fn tell(&mut self, n: u32, vars: &mut [Value]) -> Result<(), SqlError> {
+        self.s.diagnostics.go_on();
+        match self.tell_all(n, vars).await {
+            Ok(()) => Ok(()),
+            Err(e) if !self.may_catch(&e) => Err(e),
+            Err(e) => self.s.not_diagnosed(e),
+        }
+    }
+
+    async fn tell_all(&mut self, n: u32, vars: &mut [Value]) -> Result<(), SqlError> {
         let loaded = Arc::clone(&self.loaded);
         let d = &loaded.program.diagnoses[n as usize];
         let condition = match &d.condition {
@@ -365,74 +401,6 @@ impl<'s> Running<'s> {
         }
         Ok(())
     }
-}
-
-/// Runs a statement by the plan that the program has kept of it, or by one that it keeps from here on. `width`: as many columns it is to have.
-async fn run_planned(
-    s: &mut Session,
-    place: Option<(&Loaded, usize)>,
-    statement: &Statement,
-    vars: &[Value],
-    width: Option<usize>,
-    sink: &mut dyn ResultSink,
-) -> Result<Done, SqlError> {
-    for _ in 0..REPLANS {
-        let kept = place.and_then(|(loaded, at)| holding(s, loaded, at));
-        let plan = match kept {
-            Some(plan) => plan,
-            None => plan_of(s, place, statement, vars).await?,
-        };
-        if let Some(width) = width.filter(|w| *w != usize::MAX)
-            && plan.peek().columns.len() != width
-        {
-            return Err(SqlError::fixed(codes::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT));
-        }
-        let outcome = s.run_plan(&plan, vars, sink).await;
-        if let Some(outcome) = ExecError::unless_stale(outcome) {
-            return outcome;
-        }
-    }
-    Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
-}
-
-/// The plan that the program has kept, where it holds.
-fn holding(s: &mut Session, loaded: &Loaded, at: usize) -> Option<Authorized<Plan>> {
-    let plans = loaded.plans.lock();
-    let x = plans.get(at)?.as_ref()?;
-    let holds = x.settings == s.settings
-        && x.plan.peek().catalog_version == s.engine.catalog_version()
-        && x.plan.peek().is_fresh()
-        && s.security.ready(&x.plan).is_some();
-    holds.then(|| x.plan.clone())
-}
-
-async fn plan_of(
-    s: &mut Session,
-    place: Option<(&Loaded, usize)>,
-    statement: &Statement,
-    vars: &[Value],
-) -> Result<Authorized<Plan>, SqlError> {
-    let before = s.diagnostics.pushed();
-    let plan = loop {
-        match s.plan_typed(statement, &[], vars) {
-            // It was bound, and has done nothing.
-            Err(e) if is_too_deep(&e) && room::more().await => {}
-            made => break made?,
-        }
-    };
-    // What planning warns of is told each time.
-    let quiet = s.diagnostics.pushed() == before;
-    if let Some((loaded, at)) = place
-        && quiet
-        && !plan.peek().private
-        && let Some(place) = loaded.plans.lock().get_mut(at)
-    {
-        *place = Some(Planned {
-            plan: plan.clone(),
-            settings: s.settings,
-        });
-    }
-    Ok(plan)
 }
 
 /// Whether a statement sends rows to the client.

@@ -5,7 +5,9 @@
 mod conditions;
 mod enter;
 mod host;
+mod plans;
 mod rows;
+mod values;
 
 use std::sync::Arc;
 
@@ -15,14 +17,14 @@ use types::error::codes;
 use types::{DataType, SqlError, Value};
 
 use crate::command::program::loaded as loaded_of;
-use crate::command::scalar::convert_mode;
 use crate::context::Session;
 use crate::context::programs::{Given, Loaded};
 use host::Running;
-use sql_expr::{EvalCtx, ExprType, UserVar, Val};
+use sql_access::Granted;
+use sql_expr::{ExprType, UserVar, Val};
 use sql_parser::ast::{CallStatement, Expr, ObjectName, ParamMode};
 use sql_plan::sink::{Done, ResultSink};
-use types::convert::{self, Target};
+use values::stored;
 
 /// Programs that may call each other in a row, whatever the limit of recursion is.
 const DEEPEST: usize = 300;
@@ -61,11 +63,16 @@ impl Session {
     /// the latter. Where a procedure gives something back to a parameter, the caller finds it in `programs.given`.
     pub(crate) async fn call(
         &mut self,
+        _: &Granted,
         call: &CallStatement,
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         self.programs.given.clear();
+        if !self.programs.is_running() {
+            // What it reports is its own.
+            self.facts.row_count = 0;
+        }
         let object = self.procedure(&call.name)?;
         let loaded = loaded_of(self, &object)?;
         self.check_depth(&loaded).await?;
@@ -211,42 +218,7 @@ impl Session {
             sql_program::run(&loaded.program, vars, &mut host).await
         };
         self.leave_program(entered);
-        outcome.map(|_| ())
+        outcome?;
+        self.engine.interrupt().check()
     }
-}
-
-/// A value as a variable of a program keeps it; `None`: as it is.
-///
-/// # Errors
-/// 1264, 1265, 1292, 1366, 1406.
-fn stored(
-    cx: &EvalCtx<'_>,
-    value: &Val<'_>,
-    from: &ExprType,
-    ty: Option<&DataType>,
-    name: &str,
-) -> Result<Value, SqlError> {
-    let Some(ty) = ty else {
-        return Ok(value.to_value(from));
-    };
-    assigned(cx, value.as_assigned_ref(from, ty), ty, name)
-}
-
-/// The same of a value as it is read.
-fn assigned(
-    cx: &EvalCtx<'_>,
-    value: types::ValueRef<'_>,
-    ty: &DataType,
-    name: &str,
-) -> Result<Value, SqlError> {
-    let target = Target {
-        ty,
-        nullable: true,
-        column: name,
-        row: 1,
-    };
-    let mut warnings = Vec::new();
-    let made = convert::assign(value, &target, &convert_mode(cx), &mut warnings);
-    warnings.into_iter().for_each(|w| cx.warn(w));
-    Ok(made?.into_value())
 }
