@@ -75,6 +75,8 @@ impl Run<'_> {
                 Ok(Next::At(next)) => at = self.warned(i.scope, next),
                 Err(e) => {
                     if !self.host.may_catch(&e) {
+                        // Whoever ends the program is named before what has failed meanwhile.
+                        self.host.pause().await?;
                         return Err(e);
                     }
                     self.host.failed(&e);

@@ -6,7 +6,7 @@ use sql_parser::ast::{
 use types::SqlError;
 use types::error::codes;
 
-use super::{Block, Compiler, Label, Named, named};
+use super::{Block, Compiler, Label, named};
 use crate::code::{Handler, Op, Scope, Sql, Variable};
 use crate::condition::{Caught, Signalled, state_of};
 
@@ -128,7 +128,7 @@ impl Compiler<'_> {
             return Err(named(codes::ER_SP_DUP_COND, "Duplicate condition", name));
         }
         let caught = self.caught(value)?;
-        self.own().conditions.push((lower, Named::State(caught)));
+        self.own().conditions.push((lower, caught));
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl Compiler<'_> {
         let lower = name.to_lowercase();
         let mut all = self.blocks.iter().rev().flat_map(|b| &b.conditions);
         match all.find(|(n, _)| *n == lower) {
-            Some((_, Named::State(c))) => Ok(*c),
+            Some((_, c)) => Ok(*c),
             None => Err(named(
                 codes::ER_SP_COND_MISMATCH,
                 "Undefined CONDITION",

@@ -39,17 +39,11 @@ pub struct Source<'a> {
     pub is_variable: &'a dyn Fn(&str) -> bool,
 }
 
-/// What a condition's name stands for.
-#[derive(Debug, Clone, Copy)]
-enum Named {
-    State(Caught),
-}
-
 /// The names that a block declares; in small letters.
 #[derive(Default)]
 struct Block {
     variables: Vec<(String, Slot)>,
-    conditions: Vec<(String, Named)>,
+    conditions: Vec<(String, Caught)>,
     cursors: Vec<(String, u32)>,
     /// What its handlers take.
     caught: Vec<Caught>,
