@@ -87,7 +87,7 @@ impl Peer for Talk {
 }
 
 fn error(e: &SqlError, writer: &mut PacketWriter) {
-    response::write_err(e.code, e.sqlstate, e.message.as_bytes(), writer);
+    response::write_err(e.code, &e.sqlstate, e.message.as_bytes(), writer);
 }
 
 /// Serves a connection until it ends.

@@ -17,6 +17,7 @@ mod select;
 mod show;
 mod visit;
 mod visit_query;
+mod visit_statement;
 
 pub use admin::*;
 pub use alter::*;

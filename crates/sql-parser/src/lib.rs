@@ -104,7 +104,7 @@ pub fn parse_paced(
             1,
             ParseErrorKind::Other {
                 code: e.code,
-                state: e.sqlstate,
+                state: ::types::error::codes::sqlstate(e.code),
                 message: e.message.into(),
             },
         )),

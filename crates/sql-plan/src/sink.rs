@@ -130,6 +130,8 @@ pub struct Done {
     pub info: Cow<'static, str>,
     /// Another result follows.
     pub more: bool,
+    /// The row of this result is what the parameters of a procedure have got.
+    pub out_params: bool,
     /// A transaction is open.
     pub in_transaction: bool,
     /// The open transaction is read-only.
@@ -154,6 +156,8 @@ pub type Chunk<'a> = Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, SqlErro
 pub trait ResultSink: Send {
     /// A result set begins.
     fn columns(&mut self, cols: &Arc<[ColumnMeta]>);
+    /// The result set that begins next is what the parameters of a procedure have got.
+    fn out_params(&mut self) {}
     /// A row begins.
     fn row_begin(&mut self);
     /// The value of column `c`; every row gets every column in order. A TIMESTAMP has been shifted to the session's zone.

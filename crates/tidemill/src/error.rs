@@ -27,7 +27,7 @@ pub enum ErrorKind {
 pub struct Error {
     kind: ErrorKind,
     code: u16,
-    sqlstate: &'static str,
+    sqlstate: types::error::SqlState,
     message: String,
 }
 
@@ -44,7 +44,7 @@ impl Error {
         Error {
             kind,
             code: 0,
-            sqlstate: "HY000",
+            sqlstate: types::error::SqlState::GENERAL,
             message: message.into(),
         }
     }
@@ -69,7 +69,7 @@ impl Error {
 
     /// MySQL's SQLSTATE; `HY000` where no statement failed.
     pub fn sqlstate(&self) -> &str {
-        self.sqlstate
+        &self.sqlstate
     }
 
     /// The text.

@@ -85,7 +85,7 @@ fn cases() -> Result<(), String> {
     let only = std::env::var("SLT_ONLY").unwrap_or_default();
     let options = slt::Options {
         only: &only,
-        bless: false,
+        bless: std::env::var_os("SLT_BLESS").is_some(),
     };
     slt::run(&cases, &Embedded(database), options).map(|_| ())
 }

@@ -5,8 +5,10 @@
 
 pub mod codes;
 mod ctors;
+mod state;
 
 pub use codes::{CODES, CodeInfo};
+pub use state::SqlState;
 use std::fmt;
 
 /// An error as it is sent to a client.
@@ -15,7 +17,7 @@ pub struct SqlError {
     /// MySQL's error number, such as 1062.
     pub code: u16,
     /// Five characters of SQLSTATE.
-    pub sqlstate: &'static str,
+    pub sqlstate: SqlState,
     /// The text, already filled in.
     pub message: String,
 }
@@ -29,9 +31,15 @@ impl SqlError {
     pub fn new(code: u16, message: impl Into<String>) -> Self {
         Self {
             code,
-            sqlstate: codes::sqlstate(code),
+            sqlstate: SqlState::of(codes::sqlstate(code)),
             message: message.into(),
         }
+    }
+
+    /// The same under another SQLSTATE: that of a signal.
+    #[must_use]
+    pub fn with_state(self, sqlstate: SqlState) -> Self {
+        Self { sqlstate, ..self }
     }
 
     /// An error whose message is the fixed text of its code (codes without placeholders).

@@ -22,6 +22,7 @@ mod online_build;
 mod orphaned_trees;
 mod parallel;
 mod paths;
+mod programs;
 mod rebuild;
 mod rename;
 mod rewrite;

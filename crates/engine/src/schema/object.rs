@@ -1,4 +1,4 @@
-//! Stored objects that have no rows of their own: views. What they mean is for whoever keeps them to say; here they are names and bytes.
+//! Stored objects that have no rows of their own: views and stored programs. What they mean is for whoever keeps them to say; here they are names and bytes.
 
 use super::codec::{In, Out};
 use crate::table_lock::{Announced, TableLock};
@@ -13,12 +13,18 @@ const VERSION: u8 = 1;
 pub enum ObjectKind {
     /// A view: one name space with tables.
     View = 1,
+    /// A procedure.
+    Procedure = 2,
+    /// A function.
+    Function = 3,
 }
 
 impl ObjectKind {
     fn of_number(n: u8) -> Option<ObjectKind> {
         match n {
             1 => Some(ObjectKind::View),
+            2 => Some(ObjectKind::Procedure),
+            3 => Some(ObjectKind::Function),
             _ => None,
         }
     }

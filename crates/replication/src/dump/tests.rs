@@ -201,7 +201,7 @@ fn what_cannot_be_sent_is_refused_in_mysqls_words() {
     let log = log();
     let refused = |from: From| {
         let e = begin(&log, ask(from)).err().unwrap();
-        assert_eq!((e.code, e.sqlstate), (1236, "HY000"));
+        assert_eq!((e.code, &*e.sqlstate), (1236, "HY000"));
         e.message
     };
     let at = |name: &str, position| From::Position(name.to_owned(), position);

@@ -83,7 +83,7 @@ fn select(s: &mut Select, f: &mut dyn FnMut(Part<'_>)) {
     f(Part::Select(s));
 }
 
-fn table_ref(t: &mut TableRef, f: &mut dyn FnMut(Part<'_>)) {
+pub(super) fn table_ref(t: &mut TableRef, f: &mut dyn FnMut(Part<'_>)) {
     match t {
         TableRef::Table(factor) => f(Part::Table(factor)),
         TableRef::Derived(d) => d.query.walk_parts_mut(f),
@@ -100,7 +100,7 @@ fn table_ref(t: &mut TableRef, f: &mut dyn FnMut(Part<'_>)) {
     f(Part::Reference(t));
 }
 
-fn expr(e: &mut Expr, f: &mut dyn FnMut(Part<'_>)) {
+pub(super) fn expr(e: &mut Expr, f: &mut dyn FnMut(Part<'_>)) {
     match e {
         Expr::Exists(q) | Expr::Subquery(q) => q.walk_parts_mut(f),
         Expr::InSubquery(s) => s.query.walk_parts_mut(f),

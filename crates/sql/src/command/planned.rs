@@ -96,7 +96,10 @@ impl Session {
                 Session::NO_PARAMS,
                 now,
             );
-            cx.param_types = types;
+            cx.param_types = match types.is_empty() {
+                true => &self.programs.types,
+                false => types,
+            };
             let values = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, values, now);
             let ctx = BindCtx {
                 engine: &self.instance.engine,
@@ -167,6 +170,8 @@ impl Session {
     fn deadline(&self, limit: TimeLimit) -> Option<engine::Deadline> {
         let ms = match limit {
             TimeLimit::Never => 0,
+            // As in MySQL, not in stored programs.
+            TimeLimit::Session if self.programs.is_running() => 0,
             TimeLimit::Session => self.vars.hot().max_execution_time,
             TimeLimit::Hint(ms) => u64::from(ms),
         };
@@ -202,7 +207,8 @@ impl Session {
         let now = self.now_micros();
         let catalog = Arc::clone(self.engine.catalog());
         let names = Names::new(&self.instance, self.facts.connection_id);
-        let planning = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+        let mut planning = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+        planning.param_types = &self.programs.types;
         let ctx = BindCtx {
             engine: &self.instance.engine,
             catalog: &catalog,

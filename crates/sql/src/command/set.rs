@@ -297,7 +297,7 @@ impl Session {
     }
 
     /// The value of an expression in SET, and its type.
-    pub(super) async fn eval(
+    pub(crate) async fn eval(
         &mut self,
         value: &Expr,
         params: &[Value],

@@ -20,7 +20,8 @@ impl Session {
     ) -> Result<R, SqlError> {
         let now = self.now_micros();
         let (r, warnings, total) = {
-            let cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+            let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+            cx.param_types = &self.programs.types;
             let r = f(&cx);
             let (w, n) = cx.take_warnings();
             (r, w, n)

@@ -25,11 +25,13 @@ mod outcome;
 pub mod persisted;
 pub(crate) mod prepared;
 mod process;
+pub(crate) mod programs;
 pub(crate) mod prologue;
 mod replayed;
 pub mod replica;
 mod reports;
 pub(crate) mod roles;
+pub(crate) mod routine_def;
 mod security;
 mod session;
 mod transaction;
@@ -40,7 +42,7 @@ pub(crate) mod xa;
 mod xa_refusals;
 
 pub use com::{COM_NAMES, Com};
-pub use diagnostics::Diagnostics;
+pub use diagnostics::{Diagnostics, Said};
 pub(crate) use instance::session_counts;
 pub use instance::{
     Instance, InstanceOptions, PasswordHasher, PasswordVerifier, ServerCounts, TlsReload,

@@ -152,6 +152,16 @@ impl Session {
             Ok(done) => done,
             Err(e) => return Err(self.failed(e)),
         };
+        self.note_done(&mut done, more);
+        if !self.changes.is_empty() {
+            done.changes = std::mem::take(&mut self.changes);
+        }
+        sink.finish(&done);
+        Ok(())
+    }
+
+    /// What functions report of a statement that went well, and what its end says beside.
+    pub(crate) fn note_done(&mut self, done: &mut Done, more: bool) {
         if let Some(id) = done.generated_id {
             self.facts.last_insert_id = id;
             self.facts.last_id_is_null = true;
@@ -176,11 +186,6 @@ impl Session {
         let hot = self.vars.hot();
         done.autocommit = hot.autocommit;
         done.no_backslash_escapes = hot.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES);
-        if !self.changes.is_empty() {
-            done.changes = std::mem::take(&mut self.changes);
-        }
-        sink.finish(&done);
-        Ok(())
     }
 
     /// What has changed of the session since its client was told: for the end of a command that is no statement.

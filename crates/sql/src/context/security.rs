@@ -41,8 +41,30 @@ impl Session {
             self.accounts_seen = self.instance.accounts.version();
             return;
         }
+        if let Some(definer) = self.programs.definer.clone() {
+            self.accounts_seen = self.instance.accounts.version();
+            self.security = self.rights_of(&definer);
+            return;
+        }
         let account = self.security.account().clone();
         self.become_account(account);
+    }
+
+    /// What the definer of a stored program may do, with the roles of a login of his; nothing where he is gone.
+    pub(crate) fn rights_of(&mut self, definer: &AccountId) -> Arc<SecurityContext> {
+        let state = self.instance.accounts.snapshot();
+        let at_login = self.at_login();
+        let roles = at_login.roles(&state, definer);
+        self.contexts += 1;
+        let made = SecurityContext::new(
+            self.contexts,
+            &state,
+            definer.clone(),
+            &definer.host,
+            roles,
+            self.instance.globals.hot().partial_revokes() != 0,
+        );
+        Arc::new(made.knowing(state, at_login))
     }
 
     /// The session is this account's from now on.

@@ -32,6 +32,7 @@ use super::handlers::Handlers;
 use super::instance::Instance;
 use super::prepared::{Prepared, PreparedStatements};
 use super::process::Process;
+use super::programs::Programs;
 use super::replayed::Replayed;
 use super::transport::PeerTls;
 use super::xa::XaBranch;
@@ -48,6 +49,8 @@ pub struct ClientFlags {
     pub multi_statements: bool,
     /// `CLIENT_FOUND_ROWS`: UPDATE reports matched rows.
     pub found_rows: bool,
+    /// `CLIENT_MULTI_RESULTS`: several results of one statement.
+    pub multi_results: bool,
     /// `CLIENT_INTERACTIVE`: `wait_timeout` starts from `interactive_timeout`.
     pub interactive: bool,
 }
@@ -57,6 +60,7 @@ impl Default for ClientFlags {
         ClientFlags {
             multi_statements: true,
             found_rows: false,
+            multi_results: true,
             interactive: false,
         }
     }
@@ -129,6 +133,8 @@ pub struct Session {
     pub(crate) makes_with_rows: bool,
     /// Of the applier: what its next LOAD DATA reads, whatever file that names, and the character set that the file is in where the statement does not say.
     pub(crate) applied_file: Option<(engine::TempFile, types::Charset)>,
+    /// Its stored programs.
+    pub(crate) programs: Programs,
 }
 
 impl Session {
@@ -226,6 +232,7 @@ impl Session {
             applier: false,
             makes_with_rows: false,
             applied_file: None,
+            programs: Programs::default(),
             instance: Arc::clone(instance),
             engine,
         };
@@ -419,6 +426,7 @@ impl Session {
         self.prepared.map.clear();
         self.named.clear();
         self.cache.clear();
+        self.programs.clear();
         self.diagnostics.clear();
         self.facts.last_insert_id = 0;
         self.facts.last_id_is_null = false;
@@ -521,7 +529,7 @@ impl Drop for Session {
 pub(crate) fn parse_error(e: &sql_parser::ParseError) -> SqlError {
     SqlError {
         code: e.code(),
-        sqlstate: e.sqlstate(),
+        sqlstate: types::error::SqlState::of(e.sqlstate()),
         message: e.to_string(),
     }
 }

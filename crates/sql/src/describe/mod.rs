@@ -4,9 +4,11 @@
 //! Never here: a statement, or a change of anything.
 
 pub(crate) mod columns;
+pub(crate) mod compiled;
 pub(crate) mod create_table;
 pub(crate) mod filter;
 pub(crate) mod keys;
+pub(crate) mod routine;
 pub(crate) mod row_format;
 pub(crate) mod rowset;
 pub(crate) mod server;

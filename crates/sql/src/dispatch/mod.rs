@@ -8,6 +8,7 @@ mod long_running;
 mod named;
 mod named_transaction;
 pub(crate) mod prepared;
+mod program;
 mod refused;
 
 use types::{SqlError, Value};
@@ -60,6 +61,9 @@ impl Session {
             return Ok(Done::default());
         }
         self.note_text(is_planned(statement), text);
+        if matches!(statement, Statement::CreateRoutine(_)) {
+            self.programs.text = Some(text.into());
+        }
         if is_planned(statement) {
             let keep = match statement {
                 Statement::Query(_) if whole => Some(text),
@@ -165,6 +169,8 @@ impl Session {
                 | Statement::DropTable(_)
                 | Statement::CreateView(_)
                 | Statement::DropView(_)
+                | Statement::CreateRoutine(_)
+                | Statement::AlterRoutine(_)
                 | Statement::DropObject { .. }
                 | Statement::RenameTable(_)
                 | Statement::Truncate(_)
@@ -172,7 +178,10 @@ impl Session {
                 | Statement::DropIndex(_) => {
                     command::ddl::run(self, granted, statement, params, sink).await
                 }
-                Statement::Call(c) => Err(refused::no_procedure(self, &c.name)),
+                Statement::Call(c) => self.call(granted, c, params, sink).await,
+                Statement::Signal(s) => self.run_signal(s, false, params).await,
+                Statement::Resignal(s) => self.run_signal(s, true, params).await,
+                Statement::GetDiagnostics(g) => self.run_get_diagnostics(g, params).await,
                 other => Err(SqlError::not_supported(&refused::name_of(other))),
             }
         })

@@ -37,7 +37,10 @@ impl Session {
         if self.may_run_long(&text) {
             self.leave().await;
         }
-        let p = self.make_prepared(&text)?;
+        let types = std::mem::replace(&mut self.programs.types, Arc::from([]));
+        let made = self.make_prepared(&text);
+        self.programs.types = types;
+        let p = made?;
         let name = name.to_lowercase();
         self.named.insert(name.clone(), p);
         self.make_room_for_prepared(&StatementName::Text(name.into()));
@@ -65,8 +68,16 @@ impl Session {
         let params: Vec<Value> = using.iter().map(|v| self.user_value(v)).collect();
         let name = name.to_lowercase();
         let entered = self.enter_schema_of(&StatementName::Text(name.as_str().into()));
+        // Its parameters are no variables of a program.
+        let types = std::mem::replace(&mut self.programs.types, Arc::from([]));
         let outcome = self.run_named(&name, &params, sink).await;
+        self.programs.types = types;
         self.leave_schema(entered);
+        for g in std::mem::take(&mut self.programs.given) {
+            if let (true, Some(to)) = (outcome.is_ok(), using.get(g.place as usize)) {
+                self.set_user_value(to, &g.value, &g.ty);
+            }
+        }
         outcome
     }
 

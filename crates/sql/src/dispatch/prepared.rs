@@ -34,6 +34,12 @@ fn is_preparable(s: &Statement) -> bool {
             | Statement::UnlockTables
             | Statement::LoadData(_)
             | Statement::Handler(_)
+            | Statement::CreateRoutine(_)
+            | Statement::Signal(_)
+            | Statement::Resignal(_)
+            | Statement::GetDiagnostics(_)
+            | Statement::CreateTrigger(_)
+            | Statement::CreateEvent(_)
             | Statement::Binlog(_)
             | Statement::Nothing
             | Statement::Xa(_)

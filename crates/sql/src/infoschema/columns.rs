@@ -9,7 +9,7 @@ use crate::describe::view::as_table;
 use sql_plan::bind::{BindCtx, view_columns as bind};
 
 /// Digits and fraction digits of a number.
-fn numeric(ty: &DataType) -> (Value, Value) {
+pub(super) fn numeric(ty: &DataType) -> (Value, Value) {
     match ty {
         DataType::Int {
             width, unsigned, ..
@@ -42,7 +42,7 @@ fn real(digits: Option<(u8, u8)>, width: u64) -> (Value, Value) {
 }
 
 /// Length in characters and in bytes of text and byte strings.
-fn lengths(ty: &DataType) -> (Value, Value) {
+pub(super) fn lengths(ty: &DataType) -> (Value, Value) {
     let bytes = ty.max_bytes();
     let chars = match ty {
         DataType::Char { chars, .. } | DataType::VarChar { chars, .. } => u64::from(*chars),

@@ -15,12 +15,15 @@ mod keywords;
 mod locks;
 mod metadata_locks;
 mod replica;
+mod routines;
 mod server;
 mod spec;
 mod tables;
 mod threads;
 mod time_zones;
 pub(crate) mod views;
+
+pub(crate) use spec::moment;
 
 use std::sync::{Arc, LazyLock};
 
@@ -52,6 +55,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),
         (SCHEMAS[0], views::SPECS),
+        (SCHEMAS[0], routines::SPECS),
         (SCHEMAS[0], empty::SPECS),
         (SCHEMAS[0], locks::SPECS),
         (SCHEMAS[1], server::PERFORMANCE_SPECS),

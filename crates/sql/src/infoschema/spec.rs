@@ -89,7 +89,7 @@ pub(super) fn uint(n: u64) -> Value {
 }
 
 /// A moment in microseconds since 1970 as local time; NULL for 0.
-pub(super) fn moment(us: i64, zone: Zone) -> Value {
+pub(crate) fn moment(us: i64, zone: Zone) -> Value {
     if us == 0 {
         return Value::Null;
     }

@@ -8,6 +8,7 @@ use types::{SqlError, Value};
 use super::{Com, Command, Execution, Outcome, Session};
 use crate::context::gtid::Admitted;
 use crate::context::prepared::StatementName;
+use crate::context::programs::Given;
 use crate::dispatch;
 use crate::dispatch::prepared::wrong_arguments;
 use sql_exec::ExecError;
@@ -148,10 +149,39 @@ impl Session {
                 }
             },
         };
+        if outcome.is_ok() {
+            self.send_given(sink);
+        }
         let outcome = self.conclude(outcome, sink).await;
         let r = self.complete(outcome, false, sink);
         self.end_command();
         r
+    }
+
+    /// Sends what a CALL has given to the statement's parameters, as a result of one row before its end.
+    fn send_given(&mut self, sink: &mut dyn ResultSink) {
+        let given = std::mem::take(&mut self.programs.given);
+        if given.is_empty() {
+            return;
+        }
+        let column = |g: &Given| ColumnMeta::computed(&g.name, g.ty.clone(), true);
+        let columns: Arc<[ColumnMeta]> = given.iter().map(column).collect();
+        sink.out_params();
+        sink.columns(&columns);
+        sink.row_begin();
+        for (i, g) in given.iter().enumerate() {
+            sink.value(g.value.as_ref(), i);
+        }
+        sink.row_end();
+        let mut done = Done {
+            result_set: true,
+            out_params: true,
+            ..Done::default()
+        };
+        let (rows, found) = (self.facts.row_count, self.facts.found_rows);
+        self.note_done(&mut done, true);
+        (self.facts.row_count, self.facts.found_rows) = (rows, found);
+        sink.finish(&done);
     }
 
     /// Plans a prepared statement again and runs it, or runs one that has no plan.
@@ -182,6 +212,12 @@ impl Session {
         }
         self.plan_again(&statement, params, sink, |s| s.prepared.map.get_mut(&id))
             .await
+    }
+
+    /// Whether a prepared statement is a CALL: whatever results it has come one after another, and none is kept for the client to fetch.
+    pub fn calls(&self, id: u32) -> bool {
+        let p = self.prepared.get(id);
+        p.is_some_and(|p| p.com() as usize == Com::Call as usize)
     }
 
     /// COM_STMT_CLOSE; an unknown id is ignored, as the protocol has no answer to it.

@@ -174,7 +174,7 @@ impl Connection {
         if let Err(e) = bound {
             return self.protocol_error(e);
         }
-        let form = if execute.wants_cursor() {
+        let form = if execute.wants_cursor() && !self.session.calls(id) {
             Form::Cursor
         } else {
             Form::Binary

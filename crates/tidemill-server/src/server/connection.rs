@@ -109,6 +109,10 @@ impl Connection {
 pub(super) fn flags(capabilities: u32) -> ClientFlags {
     ClientFlags {
         multi_statements: has(capabilities, capability::MULTI_STATEMENTS),
+        multi_results: has(
+            capabilities,
+            capability::MULTI_RESULTS | capability::MULTI_STATEMENTS,
+        ),
         found_rows: has(capabilities, capability::FOUND_ROWS),
         interactive: has(capabilities, capability::INTERACTIVE),
     }

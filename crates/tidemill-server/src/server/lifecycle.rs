@@ -86,7 +86,7 @@ pub async fn serve(
 async fn turn_away(packets: &mut PacketStream, refused: Refused) {
     let writer = &mut packets.output.writer;
     match refused {
-        Refused::Error(e) => write_err(e.code, e.sqlstate, e.message.as_bytes(), writer),
+        Refused::Error(e) => write_err(e.code, &e.sqlstate, e.message.as_bytes(), writer),
         Refused::Gone(Gone::Protocol(e)) => write_protocol_error(e, writer),
         Refused::Gone(_) => return,
     }
@@ -216,12 +216,12 @@ impl Connection {
             ),
             Gone::NoMemory(ref e) => {
                 writer.set_sequence(self.packets.input.sequence());
-                write_err(e.code, e.sqlstate, e.message.as_bytes(), writer);
+                write_err(e.code, &e.sqlstate, e.message.as_bytes(), writer);
             }
             Gone::Ended if self.session.should_close() => return,
             Gone::Ended => {
                 let e = SqlError::server_shutdown();
-                write_err(e.code, e.sqlstate, e.message.as_bytes(), writer);
+                write_err(e.code, &e.sqlstate, e.message.as_bytes(), writer);
             }
             Gone::Protocol(e) => {
                 writer.set_sequence(self.packets.input.sequence());

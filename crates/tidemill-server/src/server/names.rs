@@ -31,7 +31,7 @@ pub fn received(name: &[u8], client: Charset) -> String {
 
 /// Writes an error packet, its message in the character set of the client's results.
 pub fn write_error(e: &SqlError, to: Option<Charset>, writer: &mut PacketWriter) {
-    write_err(e.code, e.sqlstate, &message(&e.message, to), writer);
+    write_err(e.code, &e.sqlstate, &message(&e.message, to), writer);
 }
 
 /// A message in that character set; what the set lacks is shown as `\00E9` or `\+01F600`, as MySQL does.

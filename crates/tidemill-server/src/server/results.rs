@@ -180,6 +180,11 @@ impl ResultSink for Results<'_> {
         }
     }
 
+    fn out_params(&mut self) {
+        // Clients look at the status before the rows to know them.
+        self.status |= status::PS_OUT_PARAMS | status::MORE_RESULTS_EXISTS;
+    }
+
     #[inline]
     fn row_begin(&mut self) {
         self.in_row = true;
@@ -319,6 +324,11 @@ impl ResultSink for Results<'_> {
     }
 
     fn finish(&mut self, done: &Done) {
+        if self.in_row {
+            // A stored program goes on behind a row that failed.
+            self.output.writer.abandon();
+            self.in_row = false;
+        }
         self.status = status_of(done);
         let (capabilities, warnings) = (self.capabilities, done.warnings);
         for change in &done.changes {
@@ -378,6 +388,7 @@ fn status_of(done: &Done) -> u16 {
         | flag(done.in_transaction, status::IN_TRANS)
         | flag(done.in_read_only_transaction, status::IN_TRANS_READONLY)
         | flag(done.more, status::MORE_RESULTS_EXISTS)
+        | flag(done.out_params, status::PS_OUT_PARAMS)
         | flag(done.no_index_used, status::NO_INDEX_USED)
         | flag(done.no_backslash_escapes, status::NO_BACKSLASH_ESCAPES)
 }

@@ -97,8 +97,8 @@ pub const SCHEMAS: &[Schema] = &[
         name: "schema of Icinga DB 1.1",
         package: "icingadb",
         files: &["usr/share/icingadb/schema/mysql/schema.sql"],
-        refused: &["'CREATE PROCEDURE or FUNCTION'"],
-        waits: "routines",
+        refused: &["'CREATE FUNCTION'"],
+        waits: "functions",
         ..PLAIN
     },
     Schema {
@@ -139,7 +139,7 @@ pub const SCHEMAS: &[Schema] = &[
         replaced: &[("sakila", "schema_of_sakila")],
         refused: &[
             "'CREATE TRIGGER'",
-            "'CREATE PROCEDURE or FUNCTION'",
+            "'CREATE FUNCTION'",
             "'FULLTEXT INDEX'",
             "'geometry'",
             "film_text' doesn't exist",
@@ -147,7 +147,7 @@ pub const SCHEMAS: &[Schema] = &[
             "address' doesn't exist",
         ],
         without: &["address", "film_text"],
-        waits: "triggers, routines, FULLTEXT, geometry",
+        waits: "triggers, functions, FULLTEXT, geometry",
         ..PLAIN
     },
 ];

@@ -3,29 +3,11 @@
 //! Templates keep MySQL's own `printf` placeholders, so that they can be compared with the reference manual; messages are
 //! built by the constructors beside this table, never by interpreting a template at run time.
 
-macro_rules! codes {
-    ($($name:ident = $num:literal, $state:literal, $text:literal;)*) => {
-        $(#[doc = concat!("`", $text, "` (SQLSTATE ", $state, ").")] pub const $name: u16 = $num;)*
+#[macro_use]
+mod define;
+mod lookup;
 
-        /// One line of the error table.
-        #[derive(Debug, Clone, Copy)]
-        pub struct CodeInfo {
-            /// MySQL's error number.
-            pub code: u16,
-            /// MySQL's symbol, such as `ER_DUP_ENTRY`.
-            pub symbol: &'static str,
-            /// Five characters of SQLSTATE.
-            pub sqlstate: &'static str,
-            /// Message template with `printf` placeholders.
-            pub template: &'static str,
-        }
-
-        /// Every known code, ascending by number.
-        pub static CODES: &[CodeInfo] = &[
-            $(CodeInfo { code: $num, symbol: stringify!($name), sqlstate: $state, template: $text },)*
-        ];
-    };
-}
+pub use lookup::{info, sqlstate};
 
 codes! {
     EE_CANTCREATEFILE = 1, "HY000", "Can't create/write to file '%s' (OS errno %d - %s)";
@@ -237,11 +219,35 @@ codes! {
     ER_INVALID_CHARACTER_STRING = 1300, "HY000", "Invalid %s character string: '%.64s'";
     ER_WARN_ALLOWED_PACKET_OVERFLOWED = 1301, "HY000", "Result of %s() was larger than max_allowed_packet (%ld) - truncated";
     ER_CONFLICTING_DECLARATIONS = 1302, "HY000", "Conflicting declarations: '%s%s' and '%s%s'";
+    ER_SP_NO_RECURSIVE_CREATE = 1303, "2F003", "Can't create a %s from within another stored routine";
     ER_SP_ALREADY_EXISTS = 1304, "42000", "%s %s already exists";
     ER_SP_DOES_NOT_EXIST = 1305, "42000", "%s %s does not exist";
+    ER_SP_LILABEL_MISMATCH = 1308, "42000", "%s with no matching label: %s";
+    ER_SP_LABEL_REDEFINE = 1309, "42000", "Redefining label %s";
+    ER_SP_LABEL_MISMATCH = 1310, "42000", "End-label %s without match";
+    ER_SP_BADSELECT = 1312, "0A000", "PROCEDURE %s can't return a result set in the given context";
+    ER_SP_BADRETURN = 1313, "42000", "RETURN is only allowed in a FUNCTION";
+    ER_SP_BADSTATEMENT = 1314, "0A000", "%s is not allowed in stored procedures";
     ER_QUERY_INTERRUPTED = 1317, "70100", "Query execution was interrupted";
     ER_SP_WRONG_NO_OF_ARGS = 1318, "42000", "Incorrect number of arguments for %s %s; expected %u, got %u";
+    ER_SP_COND_MISMATCH = 1319, "42000", "Undefined CONDITION: %s";
+    ER_SP_NORETURN = 1320, "42000", "No RETURN found in FUNCTION %s";
+    ER_SP_NORETURNEND = 1321, "2F005", "FUNCTION %s ended without RETURN";
+    ER_SP_BAD_CURSOR_QUERY = 1322, "42000", "Cursor statement must be a SELECT";
+    ER_SP_BAD_CURSOR_SELECT = 1323, "42000", "Cursor SELECT must not have INTO";
+    ER_SP_CURSOR_MISMATCH = 1324, "42000", "Undefined CURSOR: %s";
+    ER_SP_CURSOR_ALREADY_OPEN = 1325, "24000", "Cursor is already open";
+    ER_SP_CURSOR_NOT_OPEN = 1326, "24000", "Cursor is not open";
     ER_SP_UNDECLARED_VAR = 1327, "42000", "Undeclared variable: %s";
+    ER_SP_WRONG_NO_OF_FETCH_ARGS = 1328, "HY000", "Incorrect number of FETCH variables";
+    ER_SP_FETCH_NO_DATA = 1329, "02000", "No data - zero rows fetched, selected, or processed";
+    ER_SP_DUP_PARAM = 1330, "42000", "Duplicate parameter: %s";
+    ER_SP_DUP_VAR = 1331, "42000", "Duplicate variable: %s";
+    ER_SP_DUP_COND = 1332, "42000", "Duplicate condition: %s";
+    ER_SP_DUP_CURS = 1333, "42000", "Duplicate cursor: %s";
+    ER_SP_VARCOND_AFTER_CURSHNDLR = 1337, "42000", "Variable or condition declaration after cursor or handler declaration";
+    ER_SP_CURSOR_AFTER_HANDLER = 1338, "42000", "Cursor declaration after handler declaration";
+    ER_SP_CASE_NOT_FOUND = 1339, "20000", "Case not found for CASE statement";
     ER_VIEW_NO_EXPLAIN = 1345, "HY000", "EXPLAIN/SHOW can not be issued; lacking privileges for underlying table";
     ER_WRONG_OBJECT = 1347, "HY000", "'%-.192s.%-.192s' is not %s";
     ER_NONUPDATEABLE_COLUMN = 1348, "HY000", "Column '%-.192s' is not updatable";
@@ -252,6 +258,7 @@ codes! {
     ER_WARN_VIEW_MERGE = 1354, "HY000", "View merge algorithm can't be used here for now (assumed undefined algorithm)";
     ER_WARN_VIEW_WITHOUT_KEY = 1355, "HY000", "View being updated does not have complete key of the underlying table in it";
     ER_VIEW_INVALID = 1356, "HY000", "View '%-.192s.%-.192s' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them";
+    ER_SP_NO_DROP_SP = 1357, "HY000", "Can't drop or alter a %s from within another stored routine";
     ER_TRG_DOES_NOT_EXIST = 1360, "HY000", "Trigger does not exist";
     ER_NO_DEFAULT_FOR_FIELD = 1364, "HY000", "Field '%-.192s' doesn't have a default value";
     ER_DIVISION_BY_ZERO = 1365, "22012", "Division by 0";
@@ -276,9 +283,12 @@ codes! {
     ER_XA_RBROLLBACK = 1402, "XA100", "XA_RBROLLBACK: Transaction branch was rolled back";
     ER_NONEXISTING_PROC_GRANT = 1403, "42000", "There is no such grant defined for user '%-.48s' on host '%-.255s' on routine '%-.192s'";
     ER_DATA_TOO_LONG = 1406, "22001", "Data too long for column '%s' at row %ld";
+    ER_SP_BAD_SQLSTATE = 1407, "42000", "Bad SQLSTATE: '%s'";
     ER_CANT_CREATE_USER_WITH_GRANT = 1410, "42000", "You are not allowed to create a user with GRANT";
     ER_WRONG_VALUE_FOR_TYPE = 1411, "HY000", "Incorrect %-.32s value: '%-.128s' for function %-.32s";
     ER_TABLE_DEF_CHANGED = 1412, "HY000", "Table definition has changed, please retry transaction";
+    ER_SP_DUP_HANDLER = 1413, "42000", "Duplicate handler declared in the same block";
+    ER_SP_NOT_VAR_ARG = 1414, "42000", "OUT or INOUT argument %d for routine %s is not a variable or NEW pseudo-variable in BEFORE trigger";
     ER_NO_DEFAULT_FOR_VIEW_FIELD = 1423, "HY000", "Field of view '%-.192s.%-.192s' underlying table doesn't have a default value";
     ER_TOO_BIG_SCALE = 1425, "42000", "Too big scale %d specified for column '%-.192s'. Maximum is %lu.";
     ER_TOO_BIG_PRECISION = 1426, "42000", "Too-big precision %d specified for '%-.192s'. Maximum is %lu.";
@@ -292,6 +302,8 @@ codes! {
     ER_FORBID_SCHEMA_CHANGE = 1450, "HY000", "Changing schema from '%-.192s' to '%-.192s' is not allowed.";
     ER_ROW_IS_REFERENCED_2 = 1451, "23000", "Cannot delete or update a parent row: a foreign key constraint fails (%.192s)";
     ER_NO_REFERENCED_ROW_2 = 1452, "23000", "Cannot add or update a child row: a foreign key constraint fails (%.192s)";
+    ER_SP_RECURSION_LIMIT = 1456, "HY000", "Recursive limit %d (as set by the max_sp_recursion_depth variable) was exceeded for routine %.192s";
+    ER_SP_WRONG_NAME = 1458, "42000", "Incorrect routine name '%-.192s'";
     ER_MAX_PREPARED_STMT_COUNT_REACHED = 1461, "42000", "Can't create more than max_prepared_stmt_count statements (current value: %lu)";
     ER_VIEW_RECURSIVE = 1462, "HY000", "`%-.192s`.`%-.192s` contains view recursion";
     ER_NON_GROUPING_FIELD_USED = 1463, "42000", "Non-grouping field '%-.192s' is used in %-.64s clause";
@@ -323,6 +335,13 @@ codes! {
     ER_TOO_LONG_FIELD_COMMENT = 1629, "HY000", "Comment for field '%-.64s' is too long (max = %lu)";
     ER_FUNC_INEXISTENT_NAME_COLLISION = 1630, "42000", "FUNCTION %s does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     ER_TOO_MANY_CONCURRENT_TRXS = 1637, "HY000", "Too many active concurrent transactions";
+    ER_DUP_SIGNAL_SET = 1641, "42000", "Duplicate condition information item '%s'";
+    ER_SIGNAL_WARN = 1642, "01000", "Unhandled user-defined warning condition";
+    ER_SIGNAL_NOT_FOUND = 1643, "02000", "Unhandled user-defined not found condition";
+    ER_SIGNAL_EXCEPTION = 1644, "HY000", "Unhandled user-defined exception condition";
+    ER_RESIGNAL_WITHOUT_ACTIVE_HANDLER = 1645, "0K000", "RESIGNAL when handler not active";
+    ER_SIGNAL_BAD_CONDITION_TYPE = 1646, "HY000", "SIGNAL/RESIGNAL can only use a CONDITION defined with SQLSTATE";
+    ER_COND_ITEM_TOO_LONG = 1648, "HY000", "Data too long for condition item '%s'";
     ER_UNKNOWN_LOCALE = 1649, "HY000", "Unknown locale: '%-.64s'";
     ER_BINLOG_UNSAFE_SYSTEM_FUNCTION = 1674, "HY000", "Statement is unsafe because it uses a system function that may return a different value on the slave.";
     ER_REPLICA_CONVERSION_FAILED = 1677, "HY000", "Column %d of table '%-.192s.%-.192s' cannot be converted from type '%-.50s' to type '%-.50s'";
@@ -335,6 +354,7 @@ codes! {
     ER_INDEX_CORRUPT = 1712, "HY000", "Index %s is corrupted";
     ER_ONLY_FD_AND_RBR_EVENTS_ALLOWED_IN_BINLOG_STATEMENT = 1730, "HY000", "Only Format_description_log_event and row events are allowed in BINLOG statements (but %s was provided)";
     ER_PARTITION_CLAUSE_ON_NONPARTITIONED = 1747, "HY000", "PARTITION () clause on non partitioned table";
+    ER_DA_INVALID_CONDITION_NUMBER = 1758, "35000", "Invalid condition number";
     ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in table '%.192s', key '%.192s'";
     ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO = 1762, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in a child table";
     ER_SQLTHREAD_WITH_SECURE_REPLICA = 1763, "HY000", "Setting authentication options is not possible when only the Replica SQL Thread is being started.";
@@ -379,6 +399,7 @@ codes! {
     ER_MUST_CHANGE_PASSWORD_LOGIN = 1862, "HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
     ER_STOP_REPLICA_SQL_THREAD_TIMEOUT = 1875, "HY000", "STOP REPLICA command execution is incomplete: Replica SQL thread got the stop signal, thread is busy, SQL thread will stop once the current task is complete.";
     ER_STOP_REPLICA_IO_THREAD_TIMEOUT = 1876, "HY000", "STOP REPLICA command execution is incomplete: Replica IO thread got the stop signal, thread is busy, IO thread will stop once the current task is complete.";
+    ER_GET_STACKED_DA_WITHOUT_ACTIVE_HANDLER = 1887, "0Z002", "GET STACKED DIAGNOSTICS when handler not active";
     ER_INCONSISTENT_ERROR = 3002, "HY000", "Query caused different errors on source and replica. Error on source: message (format)='%s' error code=%d; Error on replica:actual message='%s', error code=%d. Default database:'%s'. Query:'%s'";
     ER_CANNOT_DISCARD_TEMPORARY_TABLE = 3007, "HY000", "Cannot DISCARD/IMPORT tablespace associated with temporary table";
     ER_FK_DEPTH_EXCEEDED = 3008, "HY000", "Foreign key cascade delete/update exceeds max depth of %d.";
@@ -573,19 +594,6 @@ codes! {
     ER_COMMENT_CONTAINS_INVALID_STRING = 4088, "HY000", "Comment for %s '%s' contains an invalid %s character string: '%s'.";
     ER_GIPK_COLUMN_EXISTS = 4108, "HY000", "Failed to generate invisible primary key. Column '%s' already exists.";
     ER_GIPK_FAILED_AUTOINC_COLUMN_EXISTS = 4109, "HY000", "Failed to generate invisible primary key. Auto-increment column already exists.";
-}
-
-/// Looks a code up; `None` for a number this table does not know.
-pub fn info(code: u16) -> Option<&'static CodeInfo> {
-    CODES
-        .binary_search_by_key(&code, |c| c.code)
-        .ok()
-        .map(|i| &CODES[i])
-}
-
-/// SQLSTATE of a code; `HY000` for one this table does not know.
-pub fn sqlstate(code: u16) -> &'static str {
-    info(code).map_or("HY000", |c| c.sqlstate)
 }
 
 #[cfg(test)]

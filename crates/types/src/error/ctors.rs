@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn texts_match_mysql() {
         let e = SqlError::dup_entry("1", "t.PRIMARY");
-        assert_eq!((e.code, e.sqlstate), (1062, "23000"));
+        assert_eq!((e.code, &*e.sqlstate), (1062, "23000"));
         assert_eq!(e.message, "Duplicate entry '1' for key 't.PRIMARY'");
         assert_eq!(
             SqlError::lock_deadlock().to_string(),

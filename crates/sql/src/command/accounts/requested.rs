@@ -216,6 +216,18 @@ pub(super) fn check_exists(
                 Some((c, _)) => Err(no_column(c, &t.name)),
             }
         }
+        Level::Routine(r)
+            if actor
+                .catalog
+                .object(
+                    super::super::ddl::routine::kind_of(!r.procedure),
+                    &r.schema,
+                    &r.name,
+                )
+                .is_some() =>
+        {
+            Ok(())
+        }
         Level::Routine(r) => {
             let kind = if r.procedure { "PROCEDURE" } else { "FUNCTION" };
             Err(SqlError::new(

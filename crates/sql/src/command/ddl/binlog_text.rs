@@ -10,7 +10,7 @@ use super::temporary;
 use crate::context::change_log::BinlogContext;
 use crate::context::{Session, TableName};
 use crate::describe::create_table::{Quoting, create_table_text, quote};
-use sql_parser::ast::{CreateTable, DropTables, ObjectName, Statement};
+use sql_parser::ast::{CreateRoutine, CreateTable, DropTables, ObjectName, Statement};
 
 /// A statement for the change log.
 pub(super) struct LoggedText {
@@ -59,7 +59,7 @@ pub(super) fn goes_by_others(statement: &Statement) -> bool {
 /// # Errors
 /// 1815: its text is not there.
 pub(super) fn logged_text(
-    s: &Session,
+    s: &mut Session,
     statement: &Statement,
 ) -> Result<Option<LoggedText>, SqlError> {
     if s.binlog_context(&[]).is_none() || temporary::alone(s, statement) {
@@ -76,6 +76,9 @@ pub(super) fn logged_text(
     }
     let text = match statement {
         Statement::DropTable(d) => drop_lasting(s, d).into_bytes(),
+        Statement::CreateRoutine(c) => super::routine::definition(s, c)?
+            .statement(&routine_name(s, c))
+            .into_bytes(),
         _ => s.text_alone().to_vec(),
     };
     if text.is_empty() {
@@ -173,6 +176,16 @@ fn drop_lasting(s: &Session, d: &DropTables) -> String {
     )
 }
 
+/// A routine's name with its schema, as MySQL tells of it where that is not the default one.
+fn routine_name(s: &Session, c: &CreateRoutine) -> String {
+    match &c.name.schema {
+        Some(schema) if s.facts.database.as_deref() != Some(&**schema) => {
+            format!("{}.{}", quote(schema), quote(&c.name.name))
+        }
+        _ => quote(&c.name.name),
+    }
+}
+
 fn databases(s: &Session, statement: &Statement) -> Vec<String> {
     let of = |name: &ObjectName| s.full_name(name).ok().map(|n: TableName| n.schema);
     let one = |name: &ObjectName| of(name).into_iter().collect();
@@ -190,6 +203,9 @@ fn databases(s: &Session, statement: &Statement) -> Vec<String> {
         Statement::AlterTable(a) => one(&a.name),
         Statement::DropTable(d) => d.names.iter().filter_map(of).collect(),
         Statement::CreateView(v) => one(&v.name),
+        Statement::CreateRoutine(c) => one(&c.name),
+        Statement::AlterRoutine(a) => one(&a.name),
+        Statement::DropObject { name, .. } => one(name),
         Statement::DropView(d) => d.names.iter().filter_map(of).collect(),
         Statement::RenameTable(pairs) => {
             let both = pairs.iter().flat_map(|(a, b)| [a, b]);

@@ -59,7 +59,7 @@ pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError
     Ok(Done::default())
 }
 
-/// DROP TRIGGER, PROCEDURE, FUNCTION, EVENT …: there are none.
+/// DROP TRIGGER, EVENT …: there are none.
 pub async fn object(
     s: &mut Session,
     kind: ObjectKind,
@@ -81,8 +81,6 @@ pub async fn object(
         ObjectKind::Trigger => {
             SqlError::new(codes::ER_TRG_DOES_NOT_EXIST, "Trigger does not exist")
         }
-        ObjectKind::Procedure => does_not_exist("PROCEDURE", &full),
-        ObjectKind::Function => does_not_exist("FUNCTION", &full),
         ObjectKind::Event => SqlError::new(
             codes::ER_EVENT_DOES_NOT_EXIST,
             format!("Unknown event '{}'", name.name),

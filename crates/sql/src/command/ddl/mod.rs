@@ -25,6 +25,7 @@ mod keys;
 mod locked;
 mod rebuild;
 mod recoded;
+pub(crate) mod routine;
 mod row_format;
 mod table;
 mod tablespace;
@@ -40,7 +41,7 @@ use types::{SqlError, Value};
 
 use crate::context::Session;
 use sql_access::Granted;
-use sql_parser::ast::Statement;
+use sql_parser::ast::{ObjectKind, Statement};
 use sql_plan::sink::{Done, ResultSink};
 
 /// Carries out a statement that changes definitions.
@@ -128,6 +129,13 @@ async fn carry_out(
         Statement::DropTable(d) => drop::tables(s, d).await,
         Statement::CreateView(v) => view::create(s, v).await,
         Statement::DropView(d) => view::drop(s, d).await,
+        Statement::CreateRoutine(c) => routine::create(s, c).await,
+        Statement::AlterRoutine(a) => routine::alter(s, a).await,
+        Statement::DropObject {
+            kind: kind @ (ObjectKind::Procedure | ObjectKind::Function),
+            if_exists,
+            name,
+        } => routine::drop(s, *kind == ObjectKind::Function, *if_exists, name).await,
         Statement::DropObject {
             kind,
             if_exists,

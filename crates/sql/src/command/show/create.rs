@@ -48,8 +48,6 @@ pub(super) fn object(
             codes::ER_EVENT_DOES_NOT_EXIST,
             format!("Unknown event '{}'", name.name),
         )),
-        ObjectKind::Procedure => Err(missing("PROCEDURE")),
-        ObjectKind::Function => Err(missing("FUNCTION")),
         _ => Err(missing("PACKAGE")),
     }
 }

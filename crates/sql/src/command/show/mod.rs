@@ -7,6 +7,7 @@ mod columns;
 mod create;
 mod engine_status;
 mod replica;
+mod routine;
 mod schema;
 mod server;
 mod state;
@@ -19,7 +20,7 @@ pub(super) use columns::view_columns;
 use crate::context::Session;
 use crate::describe::filter;
 use sql_access::Granted;
-use sql_parser::ast::{Describe, Show, ShowWhat};
+use sql_parser::ast::{Describe, ObjectKind, Show, ShowWhat};
 use sql_plan::sink::{Done, ResultSink};
 
 /// Carries out a SHOW.
@@ -49,6 +50,10 @@ pub async fn run(
             if_not_exists,
             name,
         } => create::database(s, name, *if_not_exists)?,
+        ShowWhat::Create(kind @ (ObjectKind::Procedure | ObjectKind::Function), name) => {
+            routine::create(s, *kind == ObjectKind::Function, name)?
+        }
+        ShowWhat::RoutineStatus(kind) => routine::status(s, *kind == ObjectKind::Function)?,
         ShowWhat::Create(kind, name) => create::object(s, *kind, name)?,
         ShowWhat::CreateUser(account) => server::create_user(s, account)?,
         ShowWhat::TableStatus(schema) => schema::table_status(s, schema.as_deref())?,

@@ -192,19 +192,6 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
                 "Database Collation",
             ])
         }
-        ShowWhat::RoutineStatus(_) => nothing(&[
-            "Db",
-            "Name",
-            "Type",
-            "Definer",
-            "Modified",
-            "Created",
-            "Security_type",
-            "Comment",
-            "character_set_client",
-            "collation_connection",
-            "Database Collation",
-        ]),
         ShowWhat::RoutineCode(kind, name) => {
             let what = if *kind == ObjectKind::Function {
                 "FUNCTION"

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::*;
 
 /// Runs a statement that is killed a little later, and yields how it ended and how long after the kill.
-fn killed(c: &mut Client, sql: &str) -> (u16, Duration) {
+pub(super) fn killed(c: &mut Client, sql: &str) -> (u16, Duration) {
     let interrupt = c.session.interrupt();
     let killer = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
@@ -51,7 +51,7 @@ fn a_select_ends_when_its_time_is_over() {
     let endless = "SELECT BENCHMARK(1000000000000, 1)";
     let hinted = "SELECT /*+ MAX_EXECUTION_TIME(50) */ BENCHMARK(1000000000000, 1)";
     let e = c.try_all(hinted).expect_err("no end in sight");
-    assert_eq!((e.code, e.sqlstate), (3024, "HY000"));
+    assert_eq!((e.code, &*e.sqlstate), (3024, "HY000"));
     assert_eq!(
         e.message,
         "Query execution was interrupted, maximum statement execution time exceeded"

@@ -34,6 +34,7 @@ mod outfile;
 mod params;
 mod persist;
 mod prepared_schema;
+mod programs;
 mod rekey;
 mod replies;
 mod row_rules;

@@ -275,7 +275,7 @@ fn what_leaves_something_fails_at_the_end_of_the_log() {
         s.engine
             .set_intake(Intake::Over("the disk is gone".to_owned()), None);
         let e = answer(&mut c, sql).expect_err(sql);
-        assert_eq!((e.code, e.sqlstate), (1598, "HY000"), "{sql}");
+        assert_eq!((e.code, &*e.sqlstate), (1598, "HY000"), "{sql}");
         assert_eq!(
             e.message, "Binary logging not possible. Message: the disk is gone",
             "{sql}"

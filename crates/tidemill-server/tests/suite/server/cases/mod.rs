@@ -40,6 +40,9 @@ struct Connected(Conn);
 impl Session for Connected {
     fn run(&mut self, sql: &str) -> Result<Answer, Failure> {
         let mut results = self.0.query(sql).map_err(failure)?;
+        // Behind the rows of a CALL comes its end.
+        let rows = results.iter().rposition(|r| !r.columns.is_empty());
+        results.truncate(rows.map_or(usize::MAX, |at| at + 1));
         let result = results.pop().unwrap_or_default();
         if result.columns.is_empty() {
             return Ok(Answer::Done(result.affected_rows));
