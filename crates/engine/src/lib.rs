@@ -13,6 +13,7 @@ pub mod backup;
 mod check;
 mod counters;
 mod ddl;
+mod defragment;
 mod engine;
 mod error;
 mod events;
@@ -44,6 +45,7 @@ mod unnamed;
 mod xa;
 
 pub use ddl::{Existing, Keys, Reshape, Rewrite, Sound, UNFINISHED};
+pub use defragment::{DefragmentOptions, IndexSpace};
 pub use engine::{Engine, EngineCounters, EngineOptions};
 pub use events::intake::Intake;
 pub use events::{BranchPart, GroupEnd, GroupPack};
