@@ -16,6 +16,9 @@ fn part(busy: bool) -> u64 {
     if busy { 4 } else { 32 }
 }
 
+/// The same of a tree that fills half of the memory for pages.
+const LARGE_PART: u64 = 8;
+
 /// Bytes that are filled of a leaf where rows come and go.
 const BUSY_FILL: usize = PACKED_FILL / 8 * 7;
 /// Steps between two looks at whether others are kept waiting.
@@ -128,7 +131,12 @@ impl Engine {
         };
         let pages = self.stepwise(t, || tree.measure(false)).await?.pages;
         let least = u64::from(self.defragmenter.options.least_pages);
-        if lost < (pages / part(busy)).max(least) * PACKED_FILL as u64 && (busy || !loose) {
+        // All leaves are read for it, and push others out of memory where there are many.
+        let part = match pages > self.pool_pages() / 2 {
+            true => part(busy).min(LARGE_PART),
+            false => part(busy),
+        };
+        if lost < (pages / part).max(least) * PACKED_FILL as u64 && (busy || !loose) {
             return Ok(());
         }
         let mut packing = Packing::new(fill);

@@ -21,9 +21,9 @@ fn rows(v: &View<'_>) -> Vec<Vec<Value>> {
     let engine = &v.ctx.engine;
     let mut out = Vec::new();
     for t in v.tables() {
-        let known = engine.index_space(&t);
-        let free = engine.table_sizes(&t).free;
-        let reclaimed = engine.reclaimed_bytes(&t);
+        let known = engine.index_space(t);
+        let free = engine.table_sizes(t).free;
+        let reclaimed = engine.reclaimed_bytes(t);
         for i in &t.def.indexes {
             let shown = match i.kind {
                 IndexKind::Hidden => "GEN_CLUST_INDEX",
