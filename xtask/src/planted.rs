@@ -569,8 +569,7 @@ mod tests {
         let cluster = CLUSTER.iter().copied();
         let waits = WAITS.iter().chain(WAITS_OUTSIDE).chain(SPACE).map(|w| w.0);
         let all = sim.chain(stress).chain(models).chain(cases).chain(replica);
-        let all = all.chain(cluster).chain(waits);
-        let listed: BTreeSet<String> = all.map(String::from).collect();
+        let listed: BTreeSet<String> = all.chain(cluster).chain(waits).map(String::from).collect();
         assert_eq!(planted, listed);
     }
 

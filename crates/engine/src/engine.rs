@@ -1,6 +1,5 @@
 //! The engine of one directory: what all its sessions share.
 
-use crate::defragment::{DefragmentOptions, Defragmenter};
 use crate::interrupt::Interrupt;
 use crate::lock::LockTable;
 use crate::notices::{NoticeListener, Notices};
@@ -8,6 +7,7 @@ use crate::purge_queue::PurgeQueue;
 use crate::sampling_queue::SamplingQueue;
 use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
+use crate::worn_tables::{DefragmentOptions, Defragmenter};
 use crate::xa::Branches;
 use base::counters::Counter;
 use base::lock::{Mutex, RwLock};
@@ -142,7 +142,7 @@ pub struct Engine {
     pub(crate) branches: Arc<Branches>,
     /// Tables whose figures are to be made.
     pub(crate) sampling: SamplingQueue,
-    pub(crate) defragmenter: Defragmenter,
+    pub(crate) defragmenter: Arc<Defragmenter>,
     pub(crate) ddl: crate::schema::DdlState,
     /// Groups of events, and who reads them.
     pub(crate) events: crate::events::EventLog,
@@ -206,7 +206,7 @@ impl Engine {
             purge,
             branches: Arc::default(),
             sampling: SamplingQueue::new(),
-            defragmenter: Defragmenter::new(options.defragment),
+            defragmenter: Arc::new(Defragmenter::new(options.defragment)),
             ddl: Default::default(),
             events: crate::events::EventLog::new(match options.keep_log {
                 true => pager.oldest_kept(),

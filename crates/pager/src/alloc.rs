@@ -26,8 +26,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"TDMLSPC1");
 /// Version of the tablespace format.
 pub const SPACE_FORMAT: u32 = 1;
 const BITMAP: usize = 64;
-/// Pages of a group.
-pub const GROUP: u32 = 122_880;
+pub use crate::page::GROUP;
 const BITMAP_LEN: usize = GROUP as usize / 8;
 const _: () = assert!(BITMAP + BITMAP_LEN <= PAGE_SIZE);
 

@@ -6,11 +6,11 @@
 //! Must never do: let a description stand beside a file that may change.
 
 use super::table_path;
-use crate::defragment::Pause;
 use crate::engine::Engine;
 use crate::error;
 use crate::schema::{Table, TableDef};
 use crate::session::Session;
+use crate::worn_tables::Pause;
 use base::checksum::crc32c;
 use base::{Lsn, OpenMode, SpaceId, le};
 use std::io;

@@ -7,40 +7,16 @@
 //!
 //! Must never do: hold more than what one change of two leaves takes; go on while files are to stay as they are.
 
-mod state;
 mod turn;
-
-pub use state::IndexSpace;
-pub(crate) use state::{Defragmenter, Pause};
 
 use crate::engine::Engine;
 use crate::schema::Table;
 use crate::session::Session;
+use crate::worn_tables::{IndexSpace, Pause};
 use base::environment;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use types::SqlError;
-
-/// How the task works; others than these are for tests.
-#[derive(Clone, Copy, Debug)]
-pub struct DefragmentOptions {
-    /// It does.
-    pub on: bool,
-    /// Microseconds of a tick.
-    pub tick_us: u64,
-    /// Pages that must be to be had from a tree or a file, at least.
-    pub least_pages: u32,
-}
-
-impl Default for DefragmentOptions {
-    fn default() -> DefragmentOptions {
-        DefragmentOptions {
-            on: true,
-            tick_us: 1_000_000,
-            least_pages: 16,
-        }
-    }
-}
 
 /// Where others commit it rests so many times as long as it has worked, in pieces of so many microseconds.
 const REST_TIMES: u64 = 9;
@@ -163,8 +139,8 @@ impl Session {
     /// The statement was interrupted.
     pub(crate) async fn keep_pages_still(&mut self) -> Result<Pause, SqlError> {
         let engine = self.engine.clone();
-        let pause = Pause::begin(engine.clone());
         let d = &engine.defragmenter;
+        let pause = Pause::begin(d);
         self.wait_unless_killed(&d.idle, || d.is_idle()).await?;
         Ok(pause)
     }

@@ -2,9 +2,9 @@
 //!
 //! The table is in use meanwhile, as by a statement that reads it, and given up between two steps for whoever wants to change its definition.
 
-use super::state::TreeState;
 use crate::engine::Engine;
 use crate::schema::{Index, Table, TableUse};
+use crate::worn_tables::{TableState, TreeState};
 use base::PageNo;
 use btree::{PACKED_FILL, Packing, Relocated, Relocation};
 use pager::{Cut, CutEnd, OpError};
@@ -221,6 +221,6 @@ impl Engine {
     }
 }
 
-fn state(s: &mut super::state::TableState, index: u32) -> &mut TreeState {
+fn state(s: &mut TableState, index: u32) -> &mut TreeState {
     s.trees.entry(index).or_default()
 }

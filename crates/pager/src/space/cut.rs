@@ -6,8 +6,7 @@
 //! Must never do: cut where a page is in use, or a map lies.
 
 use super::Space;
-use crate::alloc::GROUP;
-use crate::page::PAGE_SIZE;
+use crate::page::{GROUP, PAGE_SIZE};
 use base::PageNo;
 use std::io;
 use std::sync::atomic::Ordering;

@@ -1,7 +1,5 @@
-//! What the defragmenter knows of each table, and who keeps it from working.
+//! Tables that have lost something, what is known of each, and who keeps their pages where they are. The work is in [`crate::defragment`].
 
-use super::DefragmentOptions;
-use crate::engine::Engine;
 use crate::schema::Table;
 use base::Event;
 use base::lock::Mutex;
@@ -10,6 +8,27 @@ use pager::Cut;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// How the task works; others than these are for tests.
+#[derive(Clone, Copy, Debug)]
+pub struct DefragmentOptions {
+    /// It does.
+    pub on: bool,
+    /// Microseconds of a tick.
+    pub tick_us: u64,
+    /// Pages that must be to be had from a tree or a file, at least.
+    pub least_pages: u32,
+}
+
+impl Default for DefragmentOptions {
+    fn default() -> DefragmentOptions {
+        DefragmentOptions {
+            on: true,
+            tick_us: 1_000_000,
+            least_pages: 16,
+        }
+    }
+}
 
 /// Ticks for which a table must be quiet before its turn, at least and at most.
 const QUIET: u32 = 2;
@@ -34,19 +53,19 @@ pub struct IndexSpace {
 
 /// What is known of a tree.
 #[derive(Default)]
-pub(super) struct TreeState {
+pub(crate) struct TreeState {
     /// Its wear when it was packed last: bytes removed, and left by splits.
-    pub(super) base: (u64, u64),
+    pub(crate) base: (u64, u64),
     /// It was not packed as closely as it can be.
-    pub(super) loose: bool,
+    pub(crate) loose: bool,
     /// The same at the last look.
     seen: (u64, u64),
-    pub(super) space: IndexSpace,
+    pub(crate) space: IndexSpace,
 }
 
 /// What is known of a table.
 #[derive(Default)]
-pub(super) struct TableState {
+pub(crate) struct TableState {
     /// Rows that had changed at the last look.
     changes: u64,
     known: bool,
@@ -57,30 +76,30 @@ pub(super) struct TableState {
     /// Looks that it has to be quiet for.
     wait: u32,
     /// Nothing is left to do until it changes.
-    pub(super) settled: bool,
-    pub(super) trees: BTreeMap<u32, TreeState>,
+    pub(crate) settled: bool,
+    pub(crate) trees: BTreeMap<u32, TreeState>,
     /// An end of the file that is to be cut off.
-    pub(super) cut: Option<Cut>,
-    pub(super) cut_tries: u32,
+    pub(crate) cut: Option<Cut>,
+    pub(crate) cut_tries: u32,
     /// Bytes that packing has saved the last time, and what splits had left by then.
-    pub(super) saved: (u64, u64),
+    pub(crate) saved: (u64, u64),
     /// Pages that went back to the file system.
-    pub(super) cut_pages: u64,
+    pub(crate) cut_pages: u64,
 }
 
 /// What a look at a table says.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Looked {
-    pub(super) due: bool,
+pub(crate) struct Looked {
+    pub(crate) due: bool,
     /// It is due though it is not quiet, as it has not been for long.
-    pub(super) busy: bool,
+    pub(crate) busy: bool,
     /// It waits to be quiet for long enough.
-    pub(super) waits: bool,
+    pub(crate) waits: bool,
 }
 
 /// The defragmenter's state.
 pub(crate) struct Defragmenter {
-    pub(super) options: DefragmentOptions,
+    pub(crate) options: DefragmentOptions,
     on: AtomicBool,
     /// A row was changed since the last look began.
     awake: AtomicBool,
@@ -91,12 +110,12 @@ pub(crate) struct Defragmenter {
     /// A step is under way.
     working: AtomicBool,
     /// Fired when that has ended, and somebody asks.
-    pub(super) idle: Event,
-    pub(super) tables: Mutex<BTreeMap<u32, TableState>>,
+    pub(crate) idle: Event,
+    pub(crate) tables: Mutex<BTreeMap<u32, TableState>>,
 }
 
 /// A step is under way until this is dropped.
-pub(super) struct Working<'d>(&'d Defragmenter);
+pub(crate) struct Working<'d>(&'d Defragmenter);
 
 impl Drop for Working<'_> {
     fn drop(&mut self) {
@@ -110,22 +129,20 @@ impl Drop for Working<'_> {
 }
 
 /// Pages of tables stay where they are until this is dropped.
-pub(crate) struct Pause(Arc<Engine>);
+pub(crate) struct Pause(Arc<Defragmenter>);
 
 impl Pause {
     /// Begins no step more; one may be under way.
-    pub(super) fn begin(engine: Arc<Engine>) -> Pause {
-        let paused = &engine.defragmenter.paused;
-        paused.fetch_add(1, Ordering::SeqCst);
-        Pause(engine)
+    pub(crate) fn begin(of: &Arc<Defragmenter>) -> Pause {
+        of.paused.fetch_add(1, Ordering::SeqCst);
+        Pause(of.clone())
     }
 }
 
 impl Drop for Pause {
     fn drop(&mut self) {
         // It looks again at its next tick.
-        let paused = &self.0.defragmenter.paused;
-        paused.fetch_sub(1, Ordering::SeqCst);
+        self.0.paused.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -143,22 +160,22 @@ impl Defragmenter {
         }
     }
 
-    pub(super) fn set_on(&self, on: bool) {
+    pub(crate) fn set_on(&self, on: bool) {
         self.on.store(on, Ordering::SeqCst);
         // What has changed meanwhile is looked at.
         self.awake.store(true, Ordering::SeqCst);
         self.event.fire();
     }
 
-    pub(super) fn is_on(&self) -> bool {
+    pub(crate) fn is_on(&self) -> bool {
         self.on.load(Ordering::SeqCst)
     }
 
-    pub(super) fn is_awake(&self) -> bool {
+    pub(crate) fn is_awake(&self) -> bool {
         self.awake.load(Ordering::SeqCst)
     }
 
-    pub(super) fn begin_look(&self) {
+    pub(crate) fn begin_look(&self) {
         self.awake.store(false, Ordering::SeqCst);
     }
 
@@ -179,25 +196,25 @@ impl Defragmenter {
     }
 
     /// Nothing is being moved.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         !self.working.load(Ordering::SeqCst)
     }
 
     /// A step begins, unless somebody asks that files stay as they are.
-    pub(super) fn begin_step(&self) -> Option<Working<'_>> {
+    pub(crate) fn begin_step(&self) -> Option<Working<'_>> {
         self.working.store(true, Ordering::SeqCst);
         let working = Working(self);
         (self.paused.load(Ordering::SeqCst) == 0).then_some(working)
     }
 
     /// Forgets tables that are no more.
-    pub(super) fn forget_others(&self, tables: &[Arc<Table>]) {
+    pub(crate) fn forget_others(&self, tables: &[Arc<Table>]) {
         let ids: BTreeSet<u32> = tables.iter().map(|t| t.def.id).collect();
         self.tables.lock().retain(|id, _| ids.contains(id));
     }
 
     /// Looks whether a table has changed since the last look, and whether it is its turn.
-    pub(super) fn look(&self, t: &Table) -> Looked {
+    pub(crate) fn look(&self, t: &Table) -> Looked {
         let changes = t.live.counts.changes();
         let mut tables = self.tables.lock();
         if changes == 0 && !tables.contains_key(&t.def.id) && t.wear() == (0, 0) {
@@ -232,7 +249,7 @@ impl Defragmenter {
     }
 
     /// Whether the table's splits since it was packed have filled much of what that had saved: then it was too early.
-    pub(super) fn learn(&self, t: &Table) {
+    pub(crate) fn learn(&self, t: &Table) {
         let split: u64 = t.indexes.iter().map(|i| i.tree.wear().1).sum();
         let mut tables = self.tables.lock();
         let Some(s) = tables.get_mut(&t.def.id) else {
@@ -250,21 +267,21 @@ impl Defragmenter {
     }
 
     /// Does something with what is known of a table.
-    pub(super) fn with<R>(&self, id: u32, f: impl FnOnce(&mut TableState) -> R) -> R {
+    pub(crate) fn with<R>(&self, id: u32, f: impl FnOnce(&mut TableState) -> R) -> R {
         f(self.tables.lock().entry(id).or_default())
     }
 
     /// Whether a file's end waits for something.
-    pub(super) fn cuts_wait(&self, waits: impl Fn(&Cut) -> bool) -> bool {
+    pub(crate) fn cuts_wait(&self, waits: impl Fn(&Cut) -> bool) -> bool {
         let tables = self.tables.lock();
         tables.values().filter_map(|s| s.cut.as_ref()).any(waits)
     }
 
-    pub(super) fn cut_pages(&self, id: u32) -> u64 {
+    pub(crate) fn cut_pages(&self, id: u32) -> u64 {
         self.tables.lock().get(&id).map_or(0, |s| s.cut_pages)
     }
 
-    pub(super) fn index_space(&self, id: u32) -> Vec<(u32, IndexSpace)> {
+    pub(crate) fn index_space(&self, id: u32) -> Vec<(u32, IndexSpace)> {
         let tables = self.tables.lock();
         let trees = tables.get(&id).into_iter().flat_map(|s| &s.trees);
         trees.map(|(id, s)| (*id, s.space)).collect()
@@ -273,7 +290,7 @@ impl Defragmenter {
 
 impl TableState {
     /// A cut could not be made yet; whether to try again.
-    pub(super) fn cut_waits(&mut self) -> bool {
+    pub(crate) fn cut_waits(&mut self) -> bool {
         self.cut_tries += 1;
         if self.cut_tries >= CUT_TRIES {
             self.cut = None;
