@@ -3,7 +3,8 @@
 //! cases, must pass without its bug and fail with it.
 
 use crate::planted::{
-    BACKUP, BINLOG, CASES, CLUSTER, MODELS, REPLICA, SIM, STATEMENTS, STRESS, WAITS, WAITS_OUTSIDE,
+    BACKUP, BINLOG, CASES, CLUSTER, MODELS, REPLICA, SIM, SPACE, STATEMENTS, STRESS, WAITS,
+    WAITS_OUTSIDE,
 };
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
@@ -69,7 +70,7 @@ pub struct Options {
     /// Only bugs whose names contain this.
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
-    /// One tool alone: sim, stress, waits, statements, binlog, backup, replica, cluster, cases or model.
+    /// One tool alone: sim, stress, waits, space, statements, binlog, backup, replica, cluster, cases or model.
     #[arg(long, default_value = "", hide_default_value = true)]
     by: String,
 }
@@ -90,6 +91,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         ),
         ("stress", by_stress),
         ("waits", by_waits),
+        ("space", by_space),
         ("statements", by_statements),
         ("binlog", by_binlog),
         ("backup", by_backup),
@@ -248,6 +250,22 @@ fn by_replica(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
 
 fn by_waits(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
     let all: Vec<_> = WAITS.iter().chain(WAITS_OUTSIDE).collect();
+    by_programs(plan, rows, "waits", &all)
+}
+
+fn by_space(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    by_programs(plan, rows, "space", &SPACE.iter().collect::<Vec<_>>())
+}
+
+/// Bugs of several test programs: the bug, the crate, the program and the test.
+type OfPrograms = (&'static str, &'static str, &'static str, &'static str);
+
+fn by_programs(
+    plan: &Plan,
+    rows: &mut Vec<Row>,
+    by: &'static str,
+    all: &[&'static OfPrograms],
+) -> Outcome<()> {
     let programs: BTreeSet<_> = all.iter().map(|w| (w.1, w.2)).collect();
     for (package, program) in programs {
         let its = all.iter().filter(|w| (w.1, w.2) == (package, program));
@@ -256,7 +274,7 @@ fn by_waits(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
             "lib" => &["--package", package, "--lib"],
             _ => &["--package", package, "--test", program],
         };
-        by_tests(plan, rows, ("waits", &its), of)?;
+        by_tests(plan, rows, (by, &its), of)?;
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! The planted bugs (`base::mutant!`) and which tool must find which. `cargo xtask mutants` plants them one at a time; the tests
 //! here hold the lists to the tree: every bug is in one of them, and every model has a bug that makes it fail.
 
+mod space;
 mod waits;
 mod waits_outside;
 
+pub use space::SPACE;
 pub use waits::WAITS;
 pub use waits_outside::WAITS_OUTSIDE;
 
@@ -565,10 +567,9 @@ mod tests {
         let cases = CASES.iter().map(|c| c.0);
         let replica = REPLICA.iter().map(|r| r.0);
         let cluster = CLUSTER.iter().copied();
-        let waits = WAITS.iter().chain(WAITS_OUTSIDE).map(|w| w.0);
+        let waits = WAITS.iter().chain(WAITS_OUTSIDE).chain(SPACE).map(|w| w.0);
         let all = sim.chain(stress).chain(models).chain(cases).chain(replica);
-        let all = all.chain(cluster).chain(waits);
-        let listed: BTreeSet<String> = all.map(String::from).collect();
+        let listed: BTreeSet<String> = all.chain(cluster).chain(waits).map(String::from).collect();
         assert_eq!(planted, listed);
     }
 

@@ -7,10 +7,10 @@ use pager::{Page, RedoTable};
 
 use crate::node::edit::{self, EditResult, Patch, Shape};
 use crate::node::plan::Entries;
-use crate::node::{self, KIND_AT, LEAF_KIND};
+use crate::node::{self, INNER_KIND, KIND_AT, LEAF_KIND};
 use crate::ops::{
     FIRST_OP, IMAGE, INNER_INSERT, LAST_OP, LEAF_INSERT, LEAF_REPLACE, NO_STAMP, OVERFLOW_FILL,
-    OVERFLOW_NEXT, REFENCE, REMOVE,
+    OVERFLOW_NEXT, REFENCE, REMOVE, SET_CHILD,
 };
 use crate::overflow;
 
@@ -91,6 +91,12 @@ pub fn apply(op: u8, page: &mut Page, payload: &[u8], start_lsn: Lsn) -> EditRes
             let suffix = rest(payload, 6)?;
             let child = &payload[2..6];
             edit::insert::<false>(b, field(payload, 0), suffix, child, None)
+        }
+        SET_CHILD => {
+            if b[KIND_AT] != INNER_KIND || payload.len() < 6 {
+                return Err("a child of what is no inner node");
+            }
+            edit::set_child(b, field(payload, 0), get_u32_or0(payload, 2))
         }
         OVERFLOW_FILL => {
             let bytes = rest(payload, 8)?;

@@ -6,7 +6,7 @@
 //! missing is answered as `OpError::Wait`, with nothing changed.
 //!
 //! [`node`] is one page as bytes, [`ops`] its operations in the log, [`apply()`] what they do; [`Tree`] is the handle, and `descend`, `read`, `read_ahead`,
-//! `partition`, `measure`, `sample`, `dive`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it; `foreign` walks one that
+//! `partition`, `measure`, `sample`, `dive`, `modify`, `fill`, `split`, `merge`, `pack`, `relocate`, `overflow` and `verify` are what can be done with it; `foreign` walks one that
 //! is in no pool.
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
@@ -24,9 +24,11 @@ mod modify;
 pub mod node;
 pub mod ops;
 mod overflow;
+mod pack;
 mod partition;
 mod read;
 mod read_ahead;
+mod relocate;
 mod sample;
 mod split;
 mod tree;
@@ -39,7 +41,9 @@ pub use measure::Measure;
 pub use modify::{Action, Change, KeyPosition, Outcome, Successor};
 pub use node::{INLINE_TARGET, MAX_KEY, MAX_VALUE, max_value};
 pub use overflow::{OVERFLOW_CAPACITY, OverflowCursor, OverflowWriter};
+pub use pack::{LeafFigures, PACKED_FILL, Packing};
 pub use read::{ScanPos, ScanState, Visit};
+pub use relocate::{Relocated, Relocation};
 pub use sample::LeafSample;
 pub use tree::Tree;
 pub use verify::VerifyCursor;

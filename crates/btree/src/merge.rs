@@ -1,11 +1,12 @@
 //! Merging nodes that have become nearly empty, and the root's shrinking. The latch rules are those of [`crate::split`];
 //! of two neighbours the left one is latched first and stays, the right one is freed.
 //!
-//! There is no redistribution between neighbours that do not fit one page: a node may stay nearly empty beside a full
-//! one until either changes (see Sen and Tarjan, "Deletion without rebalancing in multiway search trees", 2009).
+//! There is no redistribution here between neighbours that do not fit one page: a node may stay nearly empty beside a full
+//! one until either changes (see Sen and Tarjan, "Deletion without rebalancing in multiway search trees", 2009), or until the
+//! leaves are packed ([`crate::pack`]).
 
 use base::PageNo;
-use pager::OpError;
+use pager::{ExclusiveGuard, OpError};
 
 use crate::node::edit::Shape;
 use crate::node::plan;
@@ -84,17 +85,22 @@ impl Tree {
         if count < 2 {
             return Ok(Merged::Alone);
         }
-        if slot + 1 < count && self.merge_pair::<LEAF>(parent, slot)? {
+        if slot + 1 < count && self.merge_pair::<LEAF>(parent, slot, MERGED_FILL)? {
             return Ok(Merged::Yes);
         }
-        if slot > 0 && self.merge_pair::<LEAF>(parent, slot - 1)? {
+        if slot > 0 && self.merge_pair::<LEAF>(parent, slot - 1, MERGED_FILL)? {
             return Ok(Merged::Yes);
         }
         Ok(Merged::No)
     }
 
-    /// Merges the children at `slot` and `slot + 1` of `parent` if one page holds them both.
-    fn merge_pair<const LEAF: bool>(&self, parent: PageNo, slot: usize) -> Result<bool, OpError> {
+    /// Merges the children at `slot` and `slot + 1` of `parent` if they take no more than `fill` bytes of one page.
+    pub(crate) fn merge_pair<const LEAF: bool>(
+        &self,
+        parent: PageNo,
+        slot: usize,
+        fill: usize,
+    ) -> Result<bool, OpError> {
         let (left_no, right_no) = {
             let guard = self.pager.shared(&self.space, parent)?;
             let node = InnerNode::new(guard.bytes());
@@ -103,28 +109,14 @@ impl Tree {
         if left_no == right_no {
             return Err(self.corrupt(parent, "a page that is its own neighbour"));
         }
-        let left_page = self.pager.exclusive(&self.space, left_no)?;
-        let right_page = self.pager.exclusive(&self.space, right_no)?;
-        for (no, page) in [(left_no, &left_page), (right_no, &right_page)] {
-            let b = page.bytes();
-            let good = match LEAF {
-                true => is_leaf_of(b, self.index_id),
-                false => is_inner_of(b, self.index_id),
-            };
-            if !good {
-                return Err(self.corrupt(no, "not the page that its parent promises"));
-            }
-        }
+        let (left_page, right_page) = self.neighbours::<LEAF>(left_no, right_no)?;
         let left = Node::<LEAF>::new(left_page.bytes());
         let right = Node::<LEAF>::new(right_page.bytes());
-        if left.high() != right.low() || level(left_page.bytes()) != level(right_page.bytes()) {
-            return Err(self.corrupt(left_no, "neighbours whose fences do not meet"));
-        }
         let size = plan::merged_size(&left, &right);
         // An inner node of one child is as empty as they get.
         let least = if LEAF { 0 } else { 1 };
         let spare = left.count() <= least || right.count() <= least;
-        if size > if spare { BODY } else { MERGED_FILL } {
+        if size > if spare { BODY } else { fill } {
             return Ok(false);
         }
         let mut moved = Vec::with_capacity(BODY);
@@ -146,8 +138,36 @@ impl Tree {
         Ok(true)
     }
 
+    /// Latches two neighbours, the left one first.
+    pub(crate) fn neighbours<const LEAF: bool>(
+        &self,
+        left_no: PageNo,
+        right_no: PageNo,
+    ) -> Result<(ExclusiveGuard<'_>, ExclusiveGuard<'_>), OpError> {
+        let left = self.pager.exclusive(&self.space, left_no)?;
+        let right = self.pager.exclusive(&self.space, right_no)?;
+        for (no, page) in [(left_no, &left), (right_no, &right)] {
+            let b = page.bytes();
+            let good = match LEAF {
+                true => is_leaf_of(b, self.index_id),
+                false => is_inner_of(b, self.index_id),
+            };
+            if !good {
+                return Err(self.corrupt(no, "not the page that its parent promises"));
+            }
+        }
+        let fences = (
+            Node::<LEAF>::new(left.bytes()).high(),
+            Node::<LEAF>::new(right.bytes()).low(),
+        );
+        if fences.0 != fences.1 || level(left.bytes()) != level(right.bytes()) {
+            return Err(self.corrupt(left_no, "neighbours whose fences do not meet"));
+        }
+        Ok((left, right))
+    }
+
     /// While the root has a single child, moves the child's content up.
-    fn shrink_root(&self, _held: &ShapeGuard<'_>) -> Result<(), OpError> {
+    pub(crate) fn shrink_root(&self, _held: &ShapeGuard<'_>) -> Result<(), OpError> {
         loop {
             let root = self.pager.shared(&self.space, self.root)?;
             let node = InnerNode::new(root.bytes());

@@ -253,6 +253,7 @@ impl Tree {
         }
         let free = leaf.free_bytes();
         let mut underfull = false;
+        let mut gone = 0;
         match (action, old) {
             (Action::Put, _) if SLOT + suffix.len() + new_len > free => {
                 return Ok(Step::Full(Need::Insert(new_len)));
@@ -260,8 +261,9 @@ impl Tree {
             (Action::Patch { .. }, Some(old)) if new_len > old && new_len - old > free => {
                 return Ok(Step::Full(Need::Grow(new_len - old)));
             }
+            (Action::Patch { .. }, Some(old)) => gone = old.saturating_sub(new_len),
             (Action::Remove, _) => {
-                let gone = self.sound(no, leaf.cell(slot))?.1 + SLOT;
+                gone = self.sound(no, leaf.cell(slot))?.1 + SLOT;
                 underfull = no != self.root && leaf.nearly_empty(gone);
             }
             _ => {}
@@ -285,6 +287,9 @@ impl Tree {
             Action::Remove | Action::Keep => mtr.op(ix, ops::REMOVE, &[&ops::remove(slot)]),
         }
         self.finish(&mut mtr, change)?;
+        if gone > 0 {
+            self.wear.note_removed(gone);
+        }
         Ok(Step::Done(mtr.commit(), underfull))
     }
 

@@ -30,6 +30,8 @@ pub const INNER_INSERT: u8 = 37;
 pub const OVERFLOW_FILL: u8 = 38;
 /// New successor of an overflow page: next page u32.
 pub const OVERFLOW_NEXT: u8 = 39;
+/// Another number of a child of an inner node: slot u16, child u32.
+pub const SET_CHILD: u8 = 40;
 
 /// "No stamp" in an operation.
 pub(crate) const NO_STAMP: u16 = u16::MAX;
@@ -78,6 +80,10 @@ pub(crate) fn inner_insert(slot: usize, child: u32) -> [u8; 6] {
     put_u16(&mut h, 0, slot as u16);
     put_u32(&mut h, 2, child);
     h
+}
+
+pub(crate) fn set_child(slot: usize, child: u32) -> [u8; 6] {
+    inner_insert(slot, child)
 }
 
 /// The payload that makes a page a node of `shape` holding `range` of `from`.

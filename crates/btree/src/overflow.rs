@@ -11,6 +11,7 @@
 
 use base::PageNo;
 use base::le::{get_u32, put_u32};
+use pager::alloc::{GROUP, is_used};
 use pager::{Committed, Mtr, OpError, PAGE_SIZE, Page, PageKind};
 
 use crate::node::edit::EditResult;
@@ -181,9 +182,24 @@ impl Tree {
     /// # Errors
     /// [`OpError::Wait`]; [`OpError::Corrupt`]: the page is damaged; [`OpError::Dropped`].
     pub fn is_abandoned_chain(&self, first: PageNo, since: base::Lsn) -> Result<bool, OpError> {
+        if !self.is_in_use(first)? {
+            // The file may end before it by now.
+            return Ok(false);
+        }
         let page = self.pager.shared(&self.space, first)?;
         let ours = page.kind() == Some(PageKind::Overflow) && page.index_id() == self.index_id;
         Ok(ours && (page.lsn() <= since || page.bytes()[SHRINKING_AT] & 1 != 0))
+    }
+
+    /// Whether the map of the tablespace says that a page is in use.
+    fn is_in_use(&self, page: PageNo) -> Result<bool, OpError> {
+        if page.0 >= self.space.room() {
+            return Ok(false);
+        }
+        let map = self
+            .pager
+            .shared(&self.space, PageNo(page.0 / GROUP * GROUP))?;
+        Ok(is_used(&map, page))
     }
 
     /// Frees the page behind the first one of a chain; false when the first one is all that is left. That one is freed

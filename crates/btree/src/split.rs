@@ -16,7 +16,7 @@ use crate::modify::Need;
 use crate::node::edit::Shape;
 use crate::node::plan::{self, Newcomer, Split};
 use crate::node::view::{covers, is_inner_of, is_leaf_of, level};
-use crate::node::{InnerNode, LeafNode, Node, SLOT};
+use crate::node::{BODY, InnerNode, LeafNode, Node, SLOT};
 use crate::ops;
 use crate::tree::{ShapeGuard, Tree};
 
@@ -169,6 +169,7 @@ impl Tree {
         };
         let moved = ops::image_of(&shape, &left, split.at..left.count());
         let moved = self.sound(node.page_no(), moved)?;
+        let kept = plan::size_within(&left, 0..split.at, left.low(), &split.separator);
         let parent = self.pager.exclusive(&self.space, parent)?;
         let above = InnerNode::new(parent.bytes());
         if above.child(slot) != node.page_no() {
@@ -186,6 +187,9 @@ impl Tree {
         mtr.op(node, ops::REFENCE, &[&keep, &split.separator]);
         mtr.op(parent, ops::INNER_INSERT, &[&link, suffix]);
         mtr.commit();
+        if LEAF {
+            self.wear.note_split(BODY.saturating_sub(kept));
+        }
         Ok(())
     }
 }

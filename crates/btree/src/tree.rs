@@ -4,7 +4,7 @@
 //! the tree changes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base::PageNo;
 use pager::{ExclusiveGuard, Mtr, OpError, Pager, Space};
@@ -21,6 +21,27 @@ pub struct Tree {
     pub(crate) root: PageNo,
     pub(crate) index_id: u32,
     pub(crate) shape: Arc<ShapeLatch>,
+    pub(crate) wear: Arc<Wear>,
+}
+
+/// Room that has come to be in the leaves since the process has opened the tree: what makes it worth while to pack them.
+#[derive(Default)]
+pub(crate) struct Wear {
+    removed: AtomicU64,
+    split: AtomicU64,
+}
+
+impl Wear {
+    /// So many bytes of entries are gone.
+    #[inline]
+    pub(crate) fn note_removed(&self, bytes: usize) {
+        self.removed.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// A split has left so many bytes free in the leaf in front.
+    pub(crate) fn note_split(&self, bytes: usize) {
+        self.split.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
 }
 
 /// Held by whoever changes inner pages. Only running code holds it, never across a return to a caller that may wait,
@@ -64,6 +85,7 @@ impl Tree {
             root,
             index_id,
             shape: Arc::default(),
+            wear: Arc::default(),
         }
     }
 
@@ -75,6 +97,7 @@ impl Tree {
             root: self.root,
             index_id: self.index_id,
             shape: self.shape.clone(),
+            wear: self.wear.clone(),
         }
     }
 
@@ -128,6 +151,12 @@ impl Tree {
     /// The pool and log below.
     pub fn pager(&self) -> &Arc<Pager> {
         &self.pager
+    }
+
+    /// Bytes that entries which were removed took, and bytes that splits have left free, since the process has opened the tree. Both only grow.
+    pub fn wear(&self) -> (u64, u64) {
+        let read = |n: &AtomicU64| n.load(Ordering::Relaxed);
+        (read(&self.wear.removed), read(&self.wear.split))
     }
 
     pub(crate) fn corrupt(&self, page: PageNo, why: &'static str) -> OpError {

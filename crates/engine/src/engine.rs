@@ -7,6 +7,7 @@ use crate::purge_queue::PurgeQueue;
 use crate::sampling_queue::SamplingQueue;
 use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
+use crate::worn_tables::{DefragmentOptions, Defragmenter};
 use crate::xa::Branches;
 use base::counters::Counter;
 use base::lock::{Mutex, RwLock};
@@ -31,6 +32,8 @@ pub struct EngineOptions {
     pub builders_max: usize,
     /// Rows that are worth a thread.
     pub builder_rows_min: u64,
+    /// How space comes back by itself.
+    pub defragment: DefragmentOptions,
     /// The log is kept as it is found, until somebody says what readers of it need ([`Engine::keep_log_from`]).
     pub keep_log: bool,
 }
@@ -43,6 +46,7 @@ impl Default for EngineOptions {
             sort_bytes_max: 64 << 20,
             builders_max: std::thread::available_parallelism().map_or(1, usize::from),
             builder_rows_min: 20_000,
+            defragment: DefragmentOptions::default(),
             keep_log: false,
         }
     }
@@ -138,6 +142,7 @@ pub struct Engine {
     pub(crate) branches: Arc<Branches>,
     /// Tables whose figures are to be made.
     pub(crate) sampling: SamplingQueue,
+    pub(crate) defragmenter: Arc<Defragmenter>,
     pub(crate) ddl: crate::schema::DdlState,
     /// Groups of events, and who reads them.
     pub(crate) events: crate::events::EventLog,
@@ -201,6 +206,7 @@ impl Engine {
             purge,
             branches: Arc::default(),
             sampling: SamplingQueue::new(),
+            defragmenter: Arc::new(Defragmenter::new(options.defragment)),
             ddl: Default::default(),
             events: crate::events::EventLog::new(match options.keep_log {
                 true => pager.oldest_kept(),
@@ -474,6 +480,7 @@ impl Engine {
         self.stopping.store(true, Ordering::SeqCst);
         self.flusher.event.fire();
         self.purge.event.fire();
+        self.defragmenter.event.fire();
         if !base::mutant!("stop-without-a-word") {
             self.sampling.event.fire();
         }

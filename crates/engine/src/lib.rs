@@ -13,6 +13,7 @@ pub mod backup;
 mod check;
 mod counters;
 mod ddl;
+mod defragment;
 mod engine;
 mod error;
 mod events;
@@ -41,6 +42,7 @@ mod temp;
 pub mod txn;
 mod undo_reservation;
 mod unnamed;
+mod worn_tables;
 mod xa;
 
 pub use ddl::{Existing, Keys, Reshape, Rewrite, Sound, UNFINISHED};
@@ -68,6 +70,7 @@ pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
 pub use table_lock::{TableLockKind, TableLockMode, TablesInUse};
 pub use temp::{TempFile, TempFiles, TempShare, TempSpace};
+pub use worn_tables::{DefragmentOptions, IndexSpace};
 pub use xa::{
     BRANCHES_MAX, BRANCHES_OF_ONE, BranchEnd, BranchOwner, ClaimRefused, PreparedFact,
     XID_PART_MAX, Xid, XidClaim,

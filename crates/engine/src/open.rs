@@ -320,6 +320,7 @@ async fn begin(
         engine.spawn("orphaned-trees", engine.clone().free_orphaned_trees(left));
     }
     engine.spawn("purge", engine.clone().run_purge());
+    engine.spawn("defragmenter", engine.clone().run_defragmenter());
     engine.spawn("sampling", engine.clone().run_sampling());
     engine.spawn("flusher", engine.clone().run_flusher());
     Ok((engine, report))

@@ -88,6 +88,7 @@ impl Engine {
                 }
                 self.purge.finished_one();
             }
+            self.defragmenter.note_change();
             // The oldest of them is what may have kept the log: a later one alone is too young to be it.
             if let Some(first) = items.iter().map(|i| i.first).min() {
                 self.log.needs_less(first);

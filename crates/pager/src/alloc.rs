@@ -26,8 +26,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"TDMLSPC1");
 /// Version of the tablespace format.
 pub const SPACE_FORMAT: u32 = 1;
 const BITMAP: usize = 64;
-/// Pages of a group.
-pub const GROUP: u32 = 122_880;
+pub use crate::page::GROUP;
 const BITMAP_LEN: usize = GROUP as usize / 8;
 const _: () = assert!(BITMAP + BITMAP_LEN <= PAGE_SIZE);
 
@@ -194,6 +193,49 @@ pub(crate) fn alloc_page<'p>(
             }
         }
     }
+}
+
+/// As [`alloc_page`], for a page below `below`, the first there is; `None` where there is none.
+pub(crate) fn alloc_page_below<'p>(
+    pool: &'p Pool,
+    mtr: &mut Mtr<'p>,
+    space: &Arc<Space>,
+    below: PageNo,
+) -> Result<Option<PageIx>, OpError> {
+    if space.mapped() == 0 {
+        return Err(OpError::Wait(Wait::Grow(space.id())));
+    }
+    let mut group = 0;
+    while group < below.0.min(space.mapped()) {
+        let map = map_in(pool, mtr, space, group)?;
+        let free = find_free(mtr.page(map), group, |p| {
+            mtr.find(space.id(), PageNo(p)).is_some()
+        });
+        match free.filter(|p| *p < below.0.min(space.mapped())) {
+            None => group += GROUP,
+            Some(p) => {
+                let g = pool.fresh(space, PageNo(p))?;
+                let ix = mtr.add(g);
+                mtr.op(map, OP_MAP_SET, &[&p.to_le_bytes()]);
+                return Ok(Some(ix));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// One above the highest page in use according to a map page; the map itself is in use.
+pub fn used_end(map: &Page) -> u32 {
+    let group = map.page_no().0;
+    let b = &map.bytes()[BITMAP..BITMAP + BITMAP_LEN];
+    let last = b.iter().rposition(|b| *b != 0).unwrap_or(0);
+    group + last as u32 * 8 + (8 - b[last].leading_zeros()).max(1)
+}
+
+/// Whether a map page says that a page of its group is in use.
+pub fn is_used(map: &Page, page: PageNo) -> bool {
+    let i = page.0.saturating_sub(map.page_no().0) as usize;
+    i < GROUP as usize && map.bytes()[BITMAP + i / 8] & (1 << (i % 8)) != 0
 }
 
 /// Frees a page that the caller has latched in the mini-transaction as `page`.

@@ -76,6 +76,13 @@ impl Holds {
         }
     }
 
+    /// Does something that no backup may see halfway, unless one is being taken.
+    pub(crate) fn unless_held<R>(&self, act: impl FnOnce() -> R) -> Option<R> {
+        let all = self.all.lock();
+        let free = all.iter().all(|held| held.lost.load(Ordering::Acquire));
+        (free || base::mutant!("tail-cut-beside-a-backup")).then(act)
+    }
+
     /// Makes a tablespace known by `show`, and to all backups that run. A backup that begins either sees it or is told.
     pub(crate) fn born<R>(&self, born: Born, show: impl FnOnce() -> R) -> R {
         let all = self.all.lock();

@@ -15,6 +15,7 @@ mod checkpoint;
 mod cleaner;
 pub mod compressed;
 mod control;
+mod cut;
 mod doublewrite;
 mod error;
 mod files;
@@ -38,6 +39,7 @@ mod tablespaces;
 
 pub use checkpoint::{CheckpointSource, FULL_DISK_RETRY_US};
 pub use control::FORMAT;
+pub use cut::{Cut, CutEnd, SpaceUse};
 pub use error::{ForeignError, OpError, Purpose, Wait};
 pub use foreign::ForeignSpace;
 pub use log::{Log, LogFollower, Observer, Record, RecordHeader, RecordKind};

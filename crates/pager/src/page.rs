@@ -10,6 +10,8 @@ use base::{Lsn, PageNo, SpaceId};
 
 /// Bytes of a page.
 pub const PAGE_SIZE: usize = 16384;
+/// Pages of a group, the first of which is the map of it ([`crate::alloc`]).
+pub const GROUP: u32 = 122_880;
 /// Bytes of the page header.
 pub const PAGE_HEADER: usize = 32;
 

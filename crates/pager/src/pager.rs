@@ -239,6 +239,19 @@ impl Pager {
         alloc::alloc_page(&self.pool, mtr, space)
     }
 
+    /// As [`Pager::alloc_page`], for a page below `below`; `None` where none is free there.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] for a map page; [`OpError::Corrupt`]: a map page is damaged.
+    pub fn alloc_page_below<'p>(
+        &'p self,
+        mtr: &mut Mtr<'p>,
+        space: &Arc<Space>,
+        below: PageNo,
+    ) -> Result<Option<PageIx>, OpError> {
+        alloc::alloc_page_below(&self.pool, mtr, space, below)
+    }
+
     /// Frees a page that is latched in the mini-transaction.
     ///
     /// # Errors

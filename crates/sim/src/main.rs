@@ -19,7 +19,7 @@ const USAGE: &str =
   --shrink       look for the smallest limits under which a seed still fails
   --stop         stop at the first failure
   limits for a single seed: --clients N --rounds N --txns N --calm --no-ddl --no-rebuild --no-packed --large-steps
-    --no-columns --same-keys --short --one-phase --no-relatives --no-events";
+    --no-columns --same-keys --short --one-phase --no-relatives --no-events --no-defragment";
 
 /// What the command line says.
 #[derive(Clone, Debug, Default)]

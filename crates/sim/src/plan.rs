@@ -2,14 +2,14 @@
 
 use crate::disk::{Cut, Faults, Medium};
 use base::SplitMix64;
-use engine::{EngineOptions, FlushMethod, PagerOptions};
+use engine::{DefragmentOptions, EngineOptions, FlushMethod, PagerOptions};
 
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
 /// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files change size as large ones do, the fourth the one
 /// whose tables keep their columns, the fifth the one whose rows are found in a copy by the keys that they have, the sixth the one
 /// whose transactions are all short, the seventh the one without prepared transactions, the eighth the one whose tables have nothing to do with each
-/// other, the ninth the one without events. [`Limits::of_workload`] makes a seed mean what it meant.
-pub const WORKLOAD: u32 = 10;
+/// other, the ninth the one without events, the tenth the one whose files only grow. [`Limits::of_workload`] makes a seed mean what it meant.
+pub const WORKLOAD: u32 = 11;
 
 /// What may be taken away from a seed, to find the smallest that still fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct Limits {
     pub no_relatives: bool,
     /// Transactions leave no events.
     pub no_events: bool,
+    /// Leaves are not packed, nor files cut.
+    pub no_defragment: bool,
 }
 
 impl Default for Limits {
@@ -61,6 +63,7 @@ impl Default for Limits {
             one_phase: false,
             no_relatives: false,
             no_events: false,
+            no_defragment: false,
         }
     }
 }
@@ -78,6 +81,7 @@ impl Limits {
             one_phase: version < 8,
             no_relatives: version < 9,
             no_events: version < 10,
+            no_defragment: version < 11,
             ..Limits::default()
         }
     }
@@ -132,6 +136,8 @@ pub struct Plan {
     pub relatives: bool,
     /// Transactions leave events, which somebody reads.
     pub events: bool,
+    /// Microseconds between two looks at what could be packed; 0: there are none.
+    pub defragment: u64,
     /// Operations between two cuts up to about.
     pub cut_within: u64,
     /// Faults besides cuts.
@@ -201,6 +207,13 @@ impl Plan {
             relatives: !limits.no_relatives && (seed / 11).is_multiple_of(3),
             // Not drawn: see `compressed_step`.
             events: !limits.no_events && !bit_rot && (seed / 13) % 3 < 2,
+            // Not drawn: see `compressed_step`.
+            defragment: match seed / 17 % 3 {
+                _ if limits.no_defragment => 0,
+                0 => 300,
+                1 => 3_000,
+                _ => 30_000,
+            },
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,
@@ -263,6 +276,12 @@ impl Plan {
             builders_max: 3,
             builder_rows_min: 8,
             keep_log: self.events,
+            // What would take minutes has to happen within a life.
+            defragment: DefragmentOptions {
+                on: self.defragment > 0,
+                tick_us: self.defragment,
+                least_pages: 1,
+            },
         }
     }
 

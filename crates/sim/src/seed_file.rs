@@ -44,7 +44,7 @@ pub fn flag(
 }
 
 /// The limits that are on or off, by their flags.
-fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 11] {
+fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 12] {
     [
         ("--calm", &mut l.calm),
         ("--no-ddl", &mut l.no_ddl),
@@ -57,6 +57,7 @@ fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 11] {
         ("--one-phase", &mut l.one_phase),
         ("--no-relatives", &mut l.no_relatives),
         ("--no-events", &mut l.no_events),
+        ("--no-defragment", &mut l.no_defragment),
     ]
 }
 
@@ -114,6 +115,7 @@ mod tests {
                 one_phase: true,
                 no_relatives: true,
                 no_events: true,
+                no_defragment: true,
                 ..Limits::default()
             }
         );
@@ -123,6 +125,8 @@ mod tests {
         assert!(!eighth.one_phase && eighth.no_relatives);
         let ninth = line("v9 9").unwrap().1;
         assert!(ninth.no_events && !ninth.no_relatives);
-        assert_eq!(line("v10 9").unwrap().1, Limits::default());
+        let tenth = line("v10 9").unwrap().1;
+        assert!(tenth.no_defragment && !tenth.no_events);
+        assert_eq!(line("v11 9").unwrap().1, Limits::default());
     }
 }

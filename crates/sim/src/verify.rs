@@ -246,6 +246,17 @@ pub async fn at_rest(cx: &Context) -> Result<(), Trouble> {
         if t.block_bytes().is_some() {
             cx.count("compressed tables checked");
         }
+        for (_, space) in cx.engine.index_space(&t) {
+            if space.saved > 0 {
+                cx.count("indexes packed");
+            }
+            if space.moved > 0 {
+                cx.count("indexes moved to the front");
+            }
+        }
+        if cx.engine.reclaimed_bytes(&t) > 0 {
+            cx.count("files cut");
+        }
         s.commit().await?;
     }
     Ok(())

@@ -208,6 +208,24 @@ pub const WAITS: &[(&str, &str, &str, &str)] = &[
         "woken::purge::purge_and_those_who_export_tables_wait_for_each_other",
     ),
     (
+        "defragmenter-not-woken",
+        "engine",
+        "stress_waits",
+        "woken::space::what_is_left_behind_is_given_back_each_time",
+    ),
+    (
+        "defragmented-without-a-word",
+        "engine",
+        "stress_waits",
+        "woken::space::what_is_left_behind_is_given_back_each_time",
+    ),
+    (
+        "defragmenter-rests-without-a-word",
+        "engine",
+        "stress_waits",
+        "woken::space::those_who_export_tables_wait_for_it_and_it_for_them",
+    ),
+    (
         "purge-work-left-without-a-word",
         "engine",
         "stress_waits",

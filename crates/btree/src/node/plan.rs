@@ -192,6 +192,43 @@ pub fn merged_size<const LEAF: bool>(left: &Node<'_, LEAF>, right: &Node<'_, LEA
     size
 }
 
+/// How many entries a leaf may take of its right neighbour so that it has no more than `fill` bytes, and the separator between them then. `None`: fewer
+/// than `least` bytes, or an entry cannot be read. Never all of them: that is a merge.
+pub fn share(
+    left: &LeafNode<'_>,
+    right: &LeafNode<'_>,
+    fill: usize,
+    least: usize,
+) -> Option<(usize, Vec<u8>)> {
+    let before = size_within(left, 0..left.count(), left.low(), left.high());
+    let fits = |take: usize| {
+        let (last, first) = (right.entry(take - 1)?.suffix, right.entry(take)?.suffix);
+        let separator = [right.prefix(), shortest(last, first)].concat();
+        let now = fence_prefix(left.low(), &separator);
+        let mut size = size_within(left, 0..left.count(), left.low(), &separator);
+        for i in 0..take {
+            let e = right.entry(i)?;
+            let suffix = (right.prefix_len() + e.suffix.len()).checked_sub(now)?;
+            size = size.checked_add(SLOT + cell_len::<true>(suffix, e.value.len()))?;
+        }
+        (size <= fill).then_some((size, separator))
+    };
+    // The largest number that fits: sizes grow with it, but for what a longer common prefix saves.
+    let (mut fit, mut over) = (0, right.count());
+    let mut found = None;
+    while fit + 1 < over {
+        let middle = fit + (over - fit) / 2;
+        match fits(middle) {
+            Some(f) => (fit, found) = (middle, Some(f)),
+            None => over = middle,
+        }
+    }
+    let (size, separator) = found?;
+    let rest = size_within(right, fit..right.count(), &separator, right.high());
+    let enough = size >= before.saturating_add(least);
+    (enough && rest <= BODY).then_some((fit, separator))
+}
+
 /// Appends entries `range` to a payload, each `{suffix length u16, value length u16, suffix, value}`, with suffixes for
 /// a node with these fences. `starts`: the first of them will be an inner node's slot 0, which
 /// stores no suffix; else a slot 0 among them becomes an ordinary separator again.

@@ -268,6 +268,11 @@ impl<'a, const LEAF: bool> Node<'a, LEAF> {
         SLOT + cell_len::<LEAF>(suffix, value) <= self.free_bytes()
     }
 
+    /// As [`fits`](Self::fits) for a separator, with so many bytes more free.
+    pub(crate) fn fits_with(&self, suffix: usize, freed: usize) -> bool {
+        SLOT + cell_len::<LEAF>(suffix, 4) <= self.free_bytes() + freed
+    }
+
     /// How sequential the latest inserts were, 0 to 15, see [`super::edit`].
     pub fn insert_score(&self) -> u8 {
         self.b[SCORE_AT]

@@ -8,4 +8,5 @@ mod overflow;
 mod partition;
 mod read_ahead;
 mod redo;
+mod space;
 mod stress;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use crate::bed::{Bed, wait};
+use base::PageNo;
 use btree::{Action, Change, Direction, ScanPos, ScanState, VerifyCursor, Visit};
 use proptest::prelude::*;
 
-type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(crate) type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -20,6 +21,8 @@ enum Op {
     Scan(Vec<u8>, bool, usize, Vec<u8>),
     Fill(Vec<u8>, u16, usize, bool),
     Run(Vec<u8>, u16, u16, usize, usize),
+    Pack(usize),
+    Relocate(u32),
 }
 
 fn key() -> impl Strategy<Value = Vec<u8>> {
@@ -42,6 +45,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (key(), 1u16..300, 8usize..300, any::<bool>()).prop_map(|(k, c, n, up)| Op::Fill(k, c, n, up)),
         2 => (key(), 1u16..600, 1u16..40, 8usize..300, 0usize..3000)
             .prop_map(|(k, c, step, n, spare)| Op::Run(k, c, step, n, spare)),
+        1 => (8000usize..16_000).prop_map(Op::Pack),
+        1 => (1u32..200).prop_map(Op::Relocate),
     ]
 }
 
@@ -150,7 +155,7 @@ fn scan(
     }
 }
 
-fn check(bed: &Bed, map: &Map) {
+pub(crate) fn check(bed: &Bed, map: &Map) {
     let mut cursor = VerifyCursor::new();
     let mut all = Vec::new();
     while wait(bed, || {
@@ -224,6 +229,23 @@ fn step(bed: &Bed, map: &mut Map, n: usize, op: &Op, change: &mut Change) {
                 let k = [k, &i.to_be_bytes()[..]].concat();
                 put(bed, map, &k, value(*len, n), change);
             }
+        }
+        Op::Pack(fill) => {
+            let before = bed.used_pages();
+            let saved = bed.pack(*fill);
+            assert!(bed.used_pages() as u64 + saved <= before as u64);
+            check(bed, map);
+        }
+        Op::Relocate(limit) => {
+            let (before, moved) = (bed.live_pages(), bed.relocate(PageNo(*limit)));
+            let after = bed.live_pages();
+            assert_eq!(before.len(), after.len());
+            assert!(
+                moved == 0
+                    || after.iter().map(|p| u64::from(p.0)).sum::<u64>()
+                        < before.iter().map(|p| u64::from(p.0)).sum::<u64>()
+            );
+            check(bed, map);
         }
         Op::Run(k, count, step, len, spare) => {
             let key = |i: &u16| [k, &(i * step).to_be_bytes()[..]].concat();

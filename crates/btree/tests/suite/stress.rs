@@ -1,11 +1,12 @@
 //! Several threads at one tree: each owns the keys of its residue class and knows what they must hold; all scan over
-//! everything. Afterwards the tree is sound and holds exactly what its owners say.
+//! everything, while one packs the tree and moves its pages to the front. Afterwards the tree is sound and holds exactly what its owners say.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::bed::{Bed, seeded, wait};
+use base::PageNo;
 use btree::{Action, Change, Direction, ScanPos, ScanState, VerifyCursor, Visit};
 
 const THREADS: u64 = 4;
@@ -109,6 +110,16 @@ fn run(frames: usize, steps: u64, keys: u64) -> usize {
             }
         }
     });
+    let packer = std::thread::spawn({
+        let (bed, stop) = (bed.clone(), stop.clone());
+        move || {
+            let mut dice = seeded(99);
+            while !stop.load(Ordering::Acquire) {
+                bed.pack(8000 + dice.below(8000) as usize);
+                bed.relocate(PageNo(bed.used_pages() as u32 + 2));
+            }
+        }
+    });
     let workers: Vec<_> = (0..THREADS)
         .map(|me| {
             let bed = bed.clone();
@@ -121,6 +132,7 @@ fn run(frames: usize, steps: u64, keys: u64) -> usize {
     }
     stop.store(true, Ordering::Release);
     checker.join().expect("the checker found no fault");
+    packer.join().expect("the packer found no fault");
     let mut cursor = VerifyCursor::new();
     let mut held = Vec::new();
     while wait(&bed, || {

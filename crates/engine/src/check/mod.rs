@@ -80,6 +80,8 @@ impl Session {
     /// # Errors
     /// The statement was interrupted. What cannot be read is a finding.
     pub async fn check_table(&mut self, t: &Arc<Table>) -> Result<Vec<String>, SqlError> {
+        // What is moved meanwhile would be met twice, or nowhere.
+        let _still = self.keep_pages_still().await?;
         let first = self.pass(t, None).await?;
         let suspects: Vec<Suspects> = first.tallies.iter().map(Tally::suspects).collect();
         if first.found.0.is_empty() && suspects.iter().all(BTreeSet::is_empty) {

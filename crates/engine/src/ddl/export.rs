@@ -1,6 +1,6 @@
 //! Tables whose files can be copied: FLUSH TABLES .. FOR EXPORT.
 //!
-//! While the tables are locked for reading, and purge rests, no page of theirs changes: what was committed is in the files when all pages have been
+//! While the tables are locked for reading, and purge and the defragmenter rest, no page of theirs changes: what was committed is in the files when all pages have been
 //! written. Beside each file a description is left, for as long as the tables are locked. An import goes by it ([`super::import`]).
 //!
 //! Must never do: let a description stand beside a file that may change.
@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::schema::{Table, TableDef};
 use crate::session::Session;
+use crate::worn_tables::Pause;
 use base::checksum::crc32c;
 use base::{Lsn, OpenMode, SpaceId, le};
 use std::io;
@@ -74,14 +75,16 @@ impl Exported {
 /// Tables that can be copied until this is dropped.
 struct Exporting {
     engine: Arc<Engine>,
+    _still: Pause,
     descriptions: Vec<PathBuf>,
 }
 
 impl Exporting {
-    fn begin(engine: &Arc<Engine>) -> Exporting {
+    fn begin(engine: &Arc<Engine>, _still: Pause) -> Exporting {
         engine.purge.pause();
         Exporting {
             engine: engine.clone(),
+            _still,
             descriptions: Vec::new(),
         }
     }
@@ -143,7 +146,8 @@ impl Session {
             }
         }
         let engine = self.engine.clone();
-        let mut exporting = Exporting::begin(&engine);
+        let still = self.keep_pages_still().await?;
+        let mut exporting = Exporting::begin(&engine, still);
         self.wait_unless_killed(engine.purge.idle(), || engine.purge.is_idle())
             .await?;
         for t in tables {

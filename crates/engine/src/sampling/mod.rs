@@ -50,6 +50,7 @@ impl Engine {
         if rows != 0 {
             t.count_rows(rows);
         }
+        self.defragmenter.note_change();
         if t.live.counts.changed() {
             self.look_at_changes(t);
         }

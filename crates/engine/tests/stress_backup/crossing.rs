@@ -13,7 +13,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-fn count(e: &Arc<Engine>) -> usize {
+pub(super) fn count(e: &Arc<Engine>) -> usize {
     let mut s = e.session();
     s.begin(Isolation::RepeatableRead, true);
     let t = block_on(s.open_table("s", "t")).unwrap();

@@ -6,6 +6,7 @@
 
 mod crossing;
 mod damage;
+mod ends;
 mod halves;
 mod load;
 mod shortage;
@@ -49,6 +50,11 @@ fn options() -> EngineOptions {
             log_unit_bytes: 512 << 10,
             compressed_step_bytes: 64 << 10,
             ..PagerOptions::default()
+        },
+        defragment: DefragmentOptions {
+            on: true,
+            tick_us: 1_000,
+            least_pages: 1,
         },
         ..EngineOptions::default()
     }

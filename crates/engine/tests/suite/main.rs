@@ -7,7 +7,7 @@ mod check;
 mod counters;
 mod covering;
 mod damage;
-
+mod defragment;
 mod events;
 mod followed;
 mod oltp;

@@ -3,6 +3,7 @@
 mod definitions;
 mod purge;
 mod rows;
+mod space;
 mod tables;
 
 use crate::world::{create, def, key, open_with, row, within};

@@ -38,6 +38,7 @@ pub fn open_with(environment: base::Environment, frames: u64) -> Arc<Engine> {
         builders_max: 3,
         builder_rows_min: 1000,
         keep_log: false,
+        defragment: DefragmentOptions::default(),
     };
     block_on(Engine::open(environment, Path::new("/db"), options)).expect("open")
 }

@@ -6,6 +6,7 @@
 //!
 //! Locks: `rooting` before `state`; nothing waits for a device under `state` but for more room in the file.
 
+mod cut;
 mod dictionary;
 mod run;
 mod trim;

@@ -6,7 +6,7 @@ use crate::error::OpError;
 use crate::page;
 use crate::space::Space;
 use base::environment::ReadAt;
-use base::{AlignedBuf, IoBuf, PageNo};
+use base::{AlignedBuf, IoBuf, PageNo, le};
 use std::io;
 use std::sync::Arc;
 
@@ -83,9 +83,20 @@ impl Pool {
         page: PageNo,
         fr: u32,
         state: &Arc<Reading>,
-        buf: IoBuf,
+        mut buf: IoBuf,
         found: Result<(), Why>,
     ) {
+        let found = match found {
+            // Who asks for it has its number from before it was freed, and finds that it is free.
+            Err(Why::Page(why)) if is_cut_off(space, page, why) => {
+                let bytes = buf.bytes_mut();
+                bytes.fill(0);
+                le::put_u32(bytes, 4, page.0);
+                le::put_u32(bytes, 8, space.id().0);
+                Ok(())
+            }
+            r => r,
+        };
         let result = match found {
             Ok(()) if self.is_newer_than_log(buf.bytes()) => {
                 Err(Why::Page("the page has changes that the log has lost"))
@@ -111,6 +122,16 @@ impl Pool {
     }
 }
 
+const ENDS_BEFORE: &str = "the file ends before the page";
+
+/// Whether a page that cannot be read is one that the file's end was cut off with.
+fn is_cut_off(space: &Space, page: PageNo, why: &str) -> bool {
+    let nothing = why == page::NEVER_WRITTEN || why == ENDS_BEFORE;
+    space.was_cut_off(page)
+        && (nothing || page.0 >= space.room())
+        && !base::mutant!("page-behind-the-end-called-damaged")
+}
+
 /// Why a page that was read is none.
 enum Why {
     Io(io::Error),
@@ -121,7 +142,7 @@ enum Why {
 fn whole(r: io::Result<usize>, len: usize) -> Result<(), Why> {
     match r {
         Ok(n) if n >= len => Ok(()),
-        Ok(_) => Err(Why::Page("the file ends before the page")),
+        Ok(_) => Err(Why::Page(ENDS_BEFORE)),
         Err(e) => Err(Why::Io(e)),
     }
 }

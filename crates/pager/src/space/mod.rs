@@ -3,6 +3,7 @@
 //! This module knows files and page numbers; what stands in a page is not its business (the map of used pages lives in
 //! [`crate::alloc`]).
 
+mod cut;
 mod translate;
 
 pub(crate) use translate::Translation;
@@ -58,6 +59,8 @@ pub struct Space {
     /// Written since the last sync.
     pub(crate) unsynced: AtomicBool,
     dropped: AtomicBool,
+    /// The lowest page that was ever cut off since the file was opened; `u32::MAX`: none was.
+    cut_from: AtomicU32,
     /// Of a temporary one: what its file is counted in.
     quota: Option<Arc<dyn FileQuota>>,
 }
@@ -93,6 +96,7 @@ impl Space {
             alloc_hint: AtomicU32::new(1),
             unsynced: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
+            cut_from: AtomicU32::new(u32::MAX),
             quota: None,
         }
     }
@@ -151,8 +155,11 @@ impl Space {
         self.mapped.load(Ordering::Acquire)
     }
 
+    /// There are maps for so many pages; no more count than there is room for by now.
     pub(crate) fn set_mapped(&self, pages: u32) {
-        self.mapped.fetch_max(pages, Ordering::AcqRel);
+        let _one = self.growing.lock();
+        self.mapped
+            .fetch_max(pages.min(self.room()), Ordering::AcqRel);
     }
 
     /// True after the space was dropped.

@@ -69,6 +69,7 @@ pub(super) const INNODB: &[VarDef] = &[
     text("innodb_doublewrite_dir", Global, "").ro(),
     uint("innodb_page_size", Global, 16_384, 4096, 65_536).ro(),
     flag("innodb_deadlock_detect", Global, true),
+    flag("innodb_defragment", Global, true),
     flag("innodb_print_all_deadlocks", Global, false),
     flag("innodb_rollback_on_timeout", Global, false).ro(),
     flag("innodb_read_only", Global, false).ro(),

@@ -228,6 +228,7 @@ impl Instance {
             "innodb_rollback_on_timeout" => engine.set_rollback_on_timeout(v != 0),
             "innodb_autoinc_lock_mode" => engine.set_auto_lock_mode(v as u8),
             "innodb_stats_auto_recalc" => engine.set_auto_stats(v != 0),
+            "innodb_defragment" => engine.set_defragment(v != 0),
             _ => {}
         };
         for name in [
@@ -238,6 +239,7 @@ impl Instance {
             "innodb_rollback_on_timeout",
             "innodb_autoinc_lock_mode",
             "innodb_stats_auto_recalc",
+            "innodb_defragment",
         ] {
             if let Some(v) = self.globals.value_by_name(name) {
                 set(&self.engine, name, v.as_u64());

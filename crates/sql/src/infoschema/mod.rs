@@ -10,6 +10,7 @@ mod compression;
 mod constraints;
 mod empty;
 mod foreign_keys;
+mod fragmentation;
 mod keys;
 mod keywords;
 mod locks;
@@ -51,6 +52,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], keys::SPECS),
         (SCHEMAS[0], constraints::SPECS),
         (SCHEMAS[0], foreign_keys::SPECS),
+        (SCHEMAS[0], fragmentation::SPECS),
         (SCHEMAS[0], keywords::SPECS),
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),

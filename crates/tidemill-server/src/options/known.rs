@@ -158,6 +158,7 @@ const VARIABLES: &[(&str, Argument)] = &[
     ("innodb_compression_level", Required),
     ("innodb_compression_pad_pct_max", Required),
     ("innodb_deadlock_detect", Switch),
+    ("innodb_defragment", Switch),
     ("innodb_default_key_block_size", Required),
     ("innodb_default_row_format", Required),
     ("innodb_print_all_deadlocks", Switch),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use base::mem::{self, MemDisk};
 use base::{Lsn, PageNo, SpaceId, SplitMix64, block_on};
-use btree::{Action, Change, KeyPosition, Tree};
+use btree::{Action, Change, KeyPosition, Packing, Relocated, Relocation, Tree};
 use pager::compressed::CompressedFormat;
-use pager::{Committed, OpError, Pager, PagerOptions, RedoTable, Space};
+use pager::{Committed, CutEnd, OpError, Pager, PagerOptions, RedoTable, Space};
 
 /// The index id of the tree.
 pub const INDEX: u32 = 77;
@@ -118,11 +118,7 @@ impl Bed {
                 .modify(key, change, |f, c| Ok::<_, ()>(decide(f, c)))
         })
         .expect("the decision gives no error");
-        // Nobody commits here, so nobody asks for the log to be written.
-        let log = self.pager.log();
-        if log.end().0 > log.written().0 + (1 << 20) {
-            log.try_write_out();
-        }
+        self.write_log();
         if outcome.underfull {
             wait(self, || self.tree.merge(key));
         }
@@ -135,6 +131,48 @@ impl Bed {
             let map = self.pager.shared(&self.space, PageNo(0))?;
             Ok(pager::alloc::used_pages(&map).split_off(1))
         })
+    }
+
+    /// Packs the whole tree; gives how many leaves that has saved.
+    pub fn pack(&self, fill: usize) -> u64 {
+        let mut packing = Packing::new(fill);
+        while wait(self, || self.tree.pack_step(&mut packing)) {
+            self.write_log();
+        }
+        packing.saved
+    }
+
+    /// Moves all nodes that it can to pages in front of `limit`; gives how many it has moved.
+    pub fn relocate(&self, limit: PageNo) -> u64 {
+        let mut at = Relocation::default();
+        let mut moved = 0;
+        loop {
+            match wait(self, || self.tree.relocate(&mut at, limit)) {
+                Relocated::Moved => moved += 1,
+                Relocated::More => {}
+                Relocated::NoRoom | Relocated::End => return moved,
+            }
+            self.write_log();
+        }
+    }
+
+    /// Cuts off what is free at the file's end; gives where it ends then.
+    pub fn cut(&self) -> u32 {
+        let cut = wait(self, || self.pager.begin_cut(&self.space, 1));
+        block_on(self.pager.flush_all()).expect("all is written");
+        if let Some(cut) = cut {
+            let done = self.pager.finish_cut(&self.space, &cut);
+            assert_eq!(done.expect("a file in memory"), CutEnd::Done);
+        }
+        self.space.room()
+    }
+
+    /// Nobody commits here, so nobody asks for the log to be written.
+    fn write_log(&self) {
+        let log = self.pager.log();
+        if log.end().0 > log.written().0 + (1 << 20) {
+            log.try_write_out();
+        }
     }
 
     /// How many they are.
