@@ -102,16 +102,10 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let mut found = joins::plan(request)?;
-        let figures = |t| Statistics::of(self.ctx.engine, t, &derived_rows);
-        let statistics: Vec<Statistics<'_>> = tables.iter().map(figures).collect();
-        let groups_of = |keys: &[Expr]| groups::of(keys, &statistics, &places, found.rows);
-        let groups = match (&group, distinct) {
-            (Some(g), _) if !g.keys.is_empty() => groups_of(&g.keys),
-            (None, true) => groups_of(&output),
-            _ => None,
-        };
+        let keys = grouped_by(group.as_ref(), distinct, &output);
+        let groups = keys.and_then(|keys| self.groups_of(keys, &tables, &derived_rows, found.rows));
         settle_groups(&mut found, &mut group, &mut distinct, &output);
-        put_by_key(&tables, &mut derived, found.by_key);
+        put_by_key(&tables, &mut derived, std::mem::take(&mut found.by_key));
         let shown = windows::Shown {
             output: &mut output,
             having: having.as_mut(),
@@ -142,20 +136,28 @@ impl Optimizer<'_> {
             tables: tables.into_iter().zip(locks).map(table_plan).collect(),
             derived,
             subqueries: self.subqueries(subqueries)?,
-            join: Join {
-                steps: found.steps,
-                constant: found.constant,
-                weedout: found.weedout,
-                ..Join::default()
-            },
+            join: join_of(&mut found),
             ops: behind.operators(changes),
             special: false,
             rows: 0.0,
         };
         self.check_size(&block, changes)?;
-        let rows = (found.rows, groups);
-        block.rows = rows_out(&block, rows, found.jump.is_some(), self.estimator());
+        let jumps = found.jump.is_some();
+        block.rows = rows_out(&block, (found.rows, groups), jumps, self.estimator());
         Ok(finish_block(block, found.jump, changes))
+    }
+
+    /// How many groups rows fall into by these values, where something is known of them.
+    fn groups_of(
+        &self,
+        keys: &[Expr],
+        tables: &[FromTable],
+        derived: &[f64],
+        rows: f64,
+    ) -> Option<f64> {
+        let figures = |t| Statistics::of(self.ctx.engine, t, derived);
+        let statistics: Vec<Statistics<'_>> = tables.iter().map(figures).collect();
+        groups::of(keys, &statistics, rows)
     }
 
     /// What is left out, moved or noted before the joins are looked at.
@@ -188,6 +190,28 @@ impl Optimizer<'_> {
             true => Ok(()),
             false => Err(SqlError::fixed(codes::ER_TOO_BIG_SELECT)),
         }
+    }
+}
+
+/// The values of which each combination comes once, if any.
+fn grouped_by<'e>(
+    group: Option<&'e GroupPlan>,
+    distinct: bool,
+    output: &'e [Expr],
+) -> Option<&'e [Expr]> {
+    match group {
+        Some(g) => (!g.keys.is_empty()).then_some(&g.keys[..]),
+        None => distinct.then_some(output),
+    }
+}
+
+/// What was found of the joins, as an operator.
+fn join_of(found: &mut JoinPlan) -> Join {
+    Join {
+        steps: std::mem::take(&mut found.steps),
+        constant: std::mem::take(&mut found.constant),
+        weedout: std::mem::take(&mut found.weedout),
+        ..Join::default()
     }
 }
 

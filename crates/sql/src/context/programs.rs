@@ -29,6 +29,9 @@ pub(crate) struct Param {
     pub name: String,
 }
 
+/// An expression that was bound, and the number of the settings that it was bound under.
+pub(crate) type BoundUnder = (u64, Arc<Expr>);
+
 /// A program that is ready to run.
 pub(crate) struct Loaded {
     /// What it was made of.
@@ -43,8 +46,8 @@ pub(crate) struct Loaded {
     pub types: Vec<Option<DataType>>,
     /// The same for those that bind its expressions, by place.
     pub expr_types: Arc<[(u32, ExprType)]>,
-    /// Its expressions, bound under these settings.
-    pub bound: Mutex<Vec<Option<(u64, Arc<Expr>)>>>,
+    /// Its expressions, bound.
+    pub bound: Mutex<Vec<Option<BoundUnder>>>,
     /// The plans of its statements, and behind them of its cursors.
     pub plans: Mutex<Vec<Option<Planned>>>,
     /// The number of the settings that it runs under, by those that it is called under.

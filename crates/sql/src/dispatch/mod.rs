@@ -108,10 +108,7 @@ impl Session {
                     self.set_password(&items[0], sink).await
                 }
                 Statement::Set(items) => self.set(granted, items, params).await,
-                Statement::Use(name) => {
-                    self.use_database(name)?;
-                    Ok(Done::default())
-                }
+                Statement::Use(name) => self.use_database(name).map(|()| Done::default()),
                 Statement::Show(show) => command::show::run(self, granted, show, sink).await,
                 Statement::Describe(d) => command::show::describe(self, granted, d, sink),
                 Statement::Help(_) => Ok(command::show::help(granted, sink)),

@@ -4,21 +4,15 @@
 //! one table are no more than it has rows; those of several tables are taken to be independent, as conditions are.
 
 use super::Statistics;
-use crate::bind::places::Places;
 use sql_expr::Expr;
 
 /// The groups that `rows` rows fall into by the values of `keys`; `None` where one of them is no column of which something is known.
-pub(crate) fn of(
-    keys: &[Expr],
-    tables: &[Statistics<'_>],
-    places: &Places,
-    rows: f64,
-) -> Option<f64> {
+pub(crate) fn of(keys: &[Expr], tables: &[Statistics<'_>], rows: f64) -> Option<f64> {
     let mut of_table = vec![1.0f64; tables.len()];
     for k in keys.iter().filter(|k| k.as_const().is_none()) {
         let c = k.as_column()?;
-        let place = places.of(c.slot)?;
-        let t = tables.get(place)?;
+        let place = tables.iter().position(|t| t.slot() == c.slot)?;
+        let t = &tables[place];
         let nulls = t.nulls(c.ordinal).is_some_and(|share| share > 0.0);
         of_table[place] *= t.distinct(c.ordinal)? + f64::from(u8::from(nulls));
     }

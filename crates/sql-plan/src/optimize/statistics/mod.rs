@@ -76,6 +76,11 @@ impl<'a> Statistics<'a> {
         }
     }
 
+    /// The table's slot.
+    pub fn slot(&self) -> u16 {
+        self.from.slot
+    }
+
     /// Which stored table it is.
     pub fn id(&self) -> Option<u32> {
         self.table().map(|t| t.def.id)
