@@ -476,6 +476,8 @@ codes! {
     ER_MANDATORY_ROLE = 3628, "HY000", "The role %s is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %u iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_CREDENTIALS_CONTRADICT_TO_HISTORY = 3638, "HY000", "Cannot use these credentials for '%s@%s' because they contradict the password history policy";
+    ER_COULD_NOT_APPLY_JSON_DIFF = 3648, "HY000", "Could not apply JSON diff in table %s, column %s.";
+    ER_CORRUPTED_JSON_DIFF = 3649, "HY000", "Corrupted JSON diff for table %s, column %s.";
     ER_MISSING_JSON_TABLE_VALUE = 3665, "22035", "Missing value for JSON_TABLE column '%s'";
     ER_WRONG_JSON_TABLE_VALUE = 3666, "2203F", "Can't store an array or an object in the scalar JSON_TABLE column '%s'";
     ER_TF_MUST_HAVE_ALIAS = 3667, "42000", "Every table function must have an alias";
