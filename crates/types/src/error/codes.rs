@@ -547,7 +547,10 @@ codes! {
     ER_PARTIAL_REVOKES_EXIST = 3896, "HY000", "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.";
     ER_CANNOT_GRANT_SYSTEM_PRIV_TO_MANDATORY_ROLE = 3897, "HY000", "AuthId %.64s@%.64s is set as mandatory_roles. Cannot grant the '%s' privilege.";
     ER_REGEXP_INVALID_FLAG = 3900, "HY000", "Invalid match mode flag in regular expression.";
+    ER_INVALID_JSON_VALUE_FOR_FUNC_INDEX = 3903, "22018", "Invalid JSON value for CAST for functional index '%s'.";
+    ER_JSON_VALUE_OUT_OF_RANGE_FOR_FUNC_INDEX = 3904, "22003", "Out of range JSON value for CAST for functional index '%s'.";
     ER_FUNCTIONAL_INDEX_DATA_IS_TOO_LONG = 3907, "22001", "Data too long for functional index '%s'.";
+    ER_WRONG_MVI_VALUE = 3908, "HY000", "Cannot store an array or an object in a scalar key part of the index '%s'.";
     ER_JSON_SCHEMA_VALIDATION_ERROR_WITH_DETAILED_REPORT = 3934, "HY000", "%s.";
     ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME = 3939, "HY000", "Table has multiple constraints with the name '%s'. Please use constraint specific 'DROP' clause.";
     ER_CONSTRAINT_NOT_FOUND = 3940, "HY000", "Constraint '%s' does not exist.";

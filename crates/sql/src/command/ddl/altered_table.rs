@@ -282,7 +282,9 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        foreign_keys::drop_needless(&mut self.indexes);
+        let columns = &self.columns;
+        let is_list = |n: u16| columns.iter().any(|c| c.number == n && c.def.is_list());
+        foreign_keys::drop_needless(&mut self.indexes, is_list);
         foreign_keys::name_all(
             &self.old.name,
             &self.old.foreign_keys,
