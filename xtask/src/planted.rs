@@ -1,9 +1,11 @@
 //! The planted bugs (`base::mutant!`) and which tool must find which. `cargo xtask mutants` plants them one at a time; the tests
 //! here hold the lists to the tree: every bug is in one of them, and every model has a bug that makes it fail.
 
+mod cases;
 mod waits;
 mod waits_outside;
 
+pub use cases::CASES;
 pub use waits::WAITS;
 pub use waits_outside::WAITS_OUTSIDE;
 
@@ -404,19 +406,6 @@ pub const CLUSTER: &[&str] = &[
     "semi-sync-acknowledged-before-durable",
     "semi-sync-any-reply-will-do",
     "semi-sync-one-replica-is-enough",
-];
-
-/// What the SQL cases must find: the bug, and the file of cases that fails with it.
-pub const CASES: &[(&str, &str)] = &[
-    ("cascade-skipped-at-a-savepoint", "fk_cascade"),
-    ("element-that-came-back-purged", "multi_valued"),
-    ("element-that-went-keeps-its-entry", "multi_valued"),
-    ("entry-of-an-element-left-at-rollback", "multi_valued"),
-    ("handler-keeps-its-place", "handler_others"),
-    ("one-entry-of-a-list", "multi_valued"),
-    ("right-of-way-not-given", "add_beside_readers"),
-    ("rows-looked-at-beside-writers", "add_beside_readers"),
-    ("write-lock-granted-beside-a-reader", "lock_waits"),
 ];
 
 /// What the models must find: the bug, and the crate and name of the model that fails with it. One of them the simulator finds too.
