@@ -3,8 +3,12 @@
 
 use crate::record::RowRef;
 use crate::schema::Table;
+use smallvec::SmallVec;
 use types::multi::Elements;
 use types::{Value, ValueRef};
+
+/// Bytes that most entries have room in.
+const ROOM: usize = 64;
 
 /// An entry's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +43,8 @@ impl<'e> RowEntry<'e> {
 #[derive(Debug, Default)]
 pub(crate) struct RowEntries {
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    // Of nearly all indexes there is one.
+    places: SmallVec<[Place; 1]>,
 }
 
 impl RowEntries {
@@ -61,6 +66,7 @@ impl RowEntries {
         clustered: &[u8],
     ) {
         self.bytes.clear();
+        self.bytes.reserve(ROOM);
         self.places.clear();
         let mut null = false;
         let list = t.list_part(index);
