@@ -118,7 +118,18 @@ pub(super) fn written(e: &Expr, slot: u16) -> String {
     fn nullable(e: &mut Expr) {
         // A column of a table of an outer join may be NULL, whatever its definition says.
         e.ty.nullable = true;
+        if let Node::Call(c) = &mut e.node
+            && c.def.name == "json_extract"
+        {
+            c.args.iter_mut().skip(1).for_each(plain_path);
+        }
         e.each_child_mut(&mut nullable);
+    }
+    /// Of a path in a document its characters count, and not how the session compares texts.
+    fn plain_path(path: &mut Expr) {
+        if matches!(path.as_const(), Some(Val::Bytes(b)) if b.is_ascii()) {
+            path.ty = ExprType::null();
+        }
     }
     let mut e = e.clone();
     e.map_columns(&mut |c| {
