@@ -43,7 +43,7 @@ const TWO_PATHS: &[u8] = b"\
 /// Row 5: the whole document is null.
 const WHOLE_NULL: &[u8] = b"\
         \xb2\0\0\0\0\0\x01\0\x02\0\x03\x07\x07\0\x05\0\0\0\0\0\0\0\x11neweve@domain.coma\0\0\0\0\x05\0`\0'\0\x03\0*\0\x04\0.\0\
-        \x05\03\0\x06\09\0\x0e\0\x0cG\0\x0cN\0\x0cV\0\x05d\0\x0cZ\0dayrolecolorsalaryfavorite_color\x06friday\x07manager\x03red\
+        \x05\x003\0\x06\x009\0\x0e\0\x0cG\0\x0cN\0\x0cV\0\x05d\0\x0cZ\0dayrolecolorsalaryfavorite_color\x06friday\x07manager\x03red\
         \x05black\0\0\x05\0\0\0\0\0\0\0\x11neweve@domain.com\x02\0\0\0\x04\0";
 /// Row 10, where there was NULL: the whole document is the text null.
 const WHOLE_TEXT: &[u8] = b"\
