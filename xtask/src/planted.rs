@@ -6,6 +6,8 @@ mod waits;
 mod waits_outside;
 
 pub use space::SPACE;
+mod cases;
+pub use cases::CASES;
 pub use waits::WAITS;
 pub use waits_outside::WAITS_OUTSIDE;
 
@@ -406,15 +408,6 @@ pub const CLUSTER: &[&str] = &[
     "semi-sync-acknowledged-before-durable",
     "semi-sync-any-reply-will-do",
     "semi-sync-one-replica-is-enough",
-];
-
-/// What the SQL cases must find: the bug, and the file of cases that fails with it.
-pub const CASES: &[(&str, &str)] = &[
-    ("cascade-skipped-at-a-savepoint", "fk_cascade"),
-    ("handler-keeps-its-place", "handler_others"),
-    ("right-of-way-not-given", "add_beside_readers"),
-    ("rows-looked-at-beside-writers", "add_beside_readers"),
-    ("write-lock-granted-beside-a-reader", "lock_waits"),
 ];
 
 /// What the models must find: the bug, and the crate and name of the model that fails with it. One of them the simulator finds too.

@@ -319,8 +319,10 @@ impl Engine {
                     change,
                     |found, c| -> Result<Action, std::convert::Infallible> {
                         kept = None;
+                        let came_back = t.list_part(index).is_some()
+                            && base::mutant!("element-that-came-back-purged");
                         match found.value().and_then(read) {
-                            Some((word, false)) if is_doomed(word, txid) => {
+                            Some((word, false)) if came_back || is_doomed(word, txid) => {
                                 c.kind = RecordKind::System;
                                 c.free.extend_from_slice(chains);
                                 Ok(Action::Remove)

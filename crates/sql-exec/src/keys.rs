@@ -206,6 +206,8 @@ pub(crate) fn parts(
         let index = access.index().0;
         return Ok(match ranges(table, access, cx, row)? {
             Ranges::Some(list) => (list.into_iter().map(|r| (index, r)).collect(), false),
+            // What has not each row once is never read as a whole.
+            Ranges::Inexact if table.list_part(index).is_some() => everything(0),
             Ranges::Inexact => everything(index),
         });
     };

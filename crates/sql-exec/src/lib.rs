@@ -39,7 +39,7 @@ mod waiting;
 pub use applier::{Applies, HasApplier};
 pub use direct::point_get_now;
 pub use dml::applied::{Applying, Target};
-pub use dml::applied::{Image, RowChange};
+pub use dml::applied::{Image, Part, RowChange};
 pub use dml::numbers::whole;
 pub use dml::row_rules::CheckRow;
 pub use dml::table_writer;

@@ -111,6 +111,12 @@ fn call(def: &FuncDef, args: &[Expr], cx: &dyn Surroundings, out: &mut String) {
     if let ("", [written, ..]) = (def.name, args) {
         return write(written, cx, out);
     }
+    if let ("json_member_of", [x, list]) | ("member of array", [list, x]) = (def.name, args) {
+        write(x, cx, out);
+        out.push_str(" member of (");
+        write(list, cx, out);
+        return out.push(')');
+    }
     let _ = write!(out, "{}(", def.name);
     list(args, ",", cx, out);
     out.push(')');

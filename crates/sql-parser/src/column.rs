@@ -384,8 +384,8 @@ impl Parser<'_> {
         let mut options = IndexOptions::default();
         self.index_type(&mut options)?;
         let parts = self.parens_list(|p| {
-            let (what, desc) = p.key_part()?;
-            Ok(KeyPart { what, desc })
+            let (what, desc, asc) = p.key_part()?;
+            Ok(KeyPart { what, desc, asc })
         })?;
         self.index_options(&mut options)?;
         Ok(IndexDef {
@@ -397,7 +397,7 @@ impl Parser<'_> {
         })
     }
 
-    fn key_part(&mut self) -> R<(KeyPartKind, bool)> {
+    fn key_part(&mut self) -> R<(KeyPartKind, bool, bool)> {
         let what = if self.is(T::LParen) {
             KeyPartKind::Expr(self.parens(Self::expr)?)
         } else {
@@ -406,10 +406,8 @@ impl Parser<'_> {
             KeyPartKind::Column { name, length }
         };
         let desc = self.eat(Kw::DESC);
-        if !desc {
-            self.eat(Kw::ASC);
-        }
-        Ok((what, desc))
+        let asc = !desc && self.eat(Kw::ASC);
+        Ok((what, desc, asc))
     }
 
     /// `USING x` / `TYPE x`, or nothing.

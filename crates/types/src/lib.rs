@@ -14,6 +14,7 @@ pub mod gtid;
 pub mod isolation;
 pub mod json;
 pub mod keyenc;
+pub mod multi;
 pub mod pace;
 pub mod rowfield;
 pub mod temporal;

@@ -110,6 +110,10 @@ impl File {
                 let Some((change, second)) = Change::by_kind(of) else {
                     return Ok(false);
                 };
+                if change == Change::UpdateParts {
+                    // Parts of documents are not written here.
+                    return Ok(false);
+                }
                 let rows = Rows::read(change, second, body)?;
                 // A number of its own ends a statement that changed nothing.
                 if let Some(map) = self.tables.get(&rows.table) {

@@ -5,7 +5,7 @@
 
 use crate::record::{HEADER, RowVersion, SecValue};
 use crate::schema::Table;
-use crate::session::{Session, entry_key_of};
+use crate::session::{RowEntries, Session};
 use crate::txn::Status;
 use base::TxnId;
 use pager::OpError;
@@ -37,7 +37,9 @@ impl Session {
             return None;
         }
         let wanted = match &before {
-            Some((v, row)) if !v.deleted() => self.entry_of(t, index, v, row, key).await? == entry,
+            Some((v, row)) if !v.deleted() => {
+                self.entries_of(t, index, v, row, key).await?.has(entry)
+            }
             _ => false,
         };
         let there = self.entry_now(t, index, entry).await.ok()?;
@@ -82,15 +84,15 @@ impl Session {
         self.engine.pager().run(look).await
     }
 
-    /// The entry that a row must have; None when the row is damaged or its long columns cannot be read.
-    async fn entry_of(
+    /// The entries that a row must have; None when the row is damaged or its long columns cannot be read.
+    async fn entries_of(
         &self,
         t: &Table,
         index: usize,
         v: &RowVersion,
         row: &[u8],
         key: &[u8],
-    ) -> Option<Vec<u8>> {
+    ) -> Option<RowEntries> {
         if !t.layout.fits(row, v.external()) {
             return None;
         }
@@ -101,9 +103,9 @@ impl Session {
                 outside.push((x.column, bytes));
             }
         }
-        let mut entry = Vec::new();
+        let mut entries = RowEntries::default();
         let row = t.layout.row(row).with_outside(&outside);
-        entry_key_of(t, index, row, key, &mut entry);
-        Some(entry)
+        entries.of_row(t, index, row, key);
+        Some(entries)
     }
 }

@@ -11,7 +11,7 @@ mod tally;
 
 use crate::record::{External, HEADER, RowVersion, SecValue};
 use crate::schema::Table;
-use crate::session::{Session, entry_key_of};
+use crate::session::{RowEntries, Session};
 use base::PageNo;
 use btree::{OverflowCursor, VerifyCursor};
 use confirm::Mismatch;
@@ -227,11 +227,13 @@ impl Session {
                     .add(format!("row {key}: its values make the key {is}"));
             }
         }
+        let mut entries = RowEntries::default();
         for i in 1..t.def.indexes.len() {
-            entry.clear();
             let row = t.layout.row(row).with_outside(&outside);
-            let (split, _) = entry_key_of(t, i, row, key, &mut entry);
-            pass.tallies[i].row(&entry, split);
+            entries.of_row(t, i, row, key);
+            for e in entries.iter() {
+                pass.tallies[i].row(e.key, e.split);
+            }
         }
         Ok(())
     }

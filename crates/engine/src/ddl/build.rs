@@ -12,12 +12,13 @@ use crate::error;
 use crate::progress::Stage;
 use crate::record::{HEADER, RowRef, RowVersion};
 use crate::schema::{Index, IndexDef, IndexKind, IndexPart, Table};
-use crate::session::{Session, entry_key_of};
+use crate::session::{RowEntries, Session};
 use crate::txn::Snapshot;
 use pager::OpError;
 use std::io;
 use std::sync::Arc;
 use types::convert::write_text;
+use types::multi::Elements;
 use types::{SqlError, Value};
 
 /// Bytes left free in each leaf of a new index, a sixteenth: the next rows come in any order.
@@ -154,16 +155,17 @@ async fn collect(
     let n = view.indexes.len() - 1;
     let mut runs = None;
     let mut entries = Entries::default();
-    let mut entry = Vec::new();
+    let mut of_row = RowEntries::default();
     let mut walk = LeafRows::new(rows, f.snapshot);
     loop {
         w.yield_if_due().await?;
         // Rows that are not all in the leaf, and are completed when it is free again.
         let mut longer: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let mut add = |key: &[u8], row: RowRef<'_>| {
-            entry.clear();
-            let (split, null) = entry_key_of(view, n, row, key, &mut entry);
-            entries.push(&entry, split, null);
+            of_row.of_row(view, n, row, key);
+            for e in of_row.iter() {
+                entries.push(e.key, e.split, e.null);
+            }
         };
         let mut take = |key: &[u8], v: RowVersion, row: &[u8]| match v.external() {
             true => longer.push((key.to_vec(), row.to_vec())),
@@ -297,6 +299,9 @@ pub(super) fn duplicate_error(t: &Table, index: usize, values: &[Value]) -> SqlE
         let c = usize::from(p.column);
         let text = match values.get(c) {
             None | Some(Value::Null) => "NULL".to_owned(),
+            Some(v) if t.def.columns[c].is_list() => {
+                Elements::of(v.as_ref().as_bytes().unwrap_or_default()).shown()
+            }
             Some(v) => {
                 let mut out = Vec::new();
                 write_text(v.as_ref(), &t.def.columns[c].ty, &mut out);

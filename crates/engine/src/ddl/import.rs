@@ -249,7 +249,7 @@ fn places(def: &TableDef, file: &TableDef) -> Result<Vec<usize>, String> {
         let serves = |(at, o): &(usize, &ColumnDef)| {
             let same = match (c.key_expression(), o.key_expression()) {
                 (None, None) => o.name.to_lowercase() == c.name.to_lowercase(),
-                (a, b) => a == b && o.ty == c.ty,
+                (a, b) => a == b && o.ty == c.ty && o.key_type() == c.key_type(),
             };
             same && !taken[*at]
         };

@@ -322,7 +322,8 @@ impl Session {
             let fail = |e| error::storage(e, &new.full_name);
             index.root = engine.pager().run(make).await.map_err(fail)?;
             let tree = Tree::open(engine.pager().clone(), space.clone(), index.root, index.id);
-            let into = Arc::new(Index::new(key_parts(def, &index), tree));
+            let list = def.list_part(&index);
+            let into = Arc::new(Index::new(key_parts(def, &index), list, tree));
             self.fill_index(new, &index, into, None, threads).await?;
             def.indexes.push(index);
         }

@@ -22,6 +22,8 @@ const CHECKS: u8 = 2;
 const KEY_PARTS: u8 = 3;
 /// The section, empty, of a table that was discarded.
 const DISCARDED: u8 = 4;
+/// The section of multi-valued key parts: which columns they are, and the types of their elements.
+const LISTS: u8 = 5;
 
 /// No row is as long as this.
 const BINARY_MAX: u32 = 65_535;
@@ -164,6 +166,18 @@ impl TableDef {
             hidden.iter().for_each(|n| o.u32(*n as u32));
             sections.push((KEY_PARTS, o.0));
         }
+        let lists = self.columns.iter().filter(|c| c.is_list()).count();
+        if lists > 0 {
+            let mut o = Out(Vec::new());
+            o.u32(lists as u32);
+            for (n, c) in self.columns.iter().enumerate().filter(|(_, c)| c.is_list()) {
+                let mut ty = Vec::new();
+                c.key_type().encode(&mut ty);
+                o.u32(n as u32);
+                o.bytes(&ty);
+            }
+            sections.push((LISTS, o.0));
+        }
         if self.options.discarded {
             sections.push((DISCARDED, Vec::new()));
         }
@@ -178,6 +192,7 @@ impl TableDef {
                 FOREIGN_KEYS => self.foreign_keys = read_foreign_keys(content, self.columns.len())?,
                 CHECKS => self.checks = read_checks(content)?,
                 KEY_PARTS => self.read_key_parts(content)?,
+                LISTS => self.read_lists(content)?,
                 DISCARDED => self.options.discarded = true,
                 _ => return None,
             }
@@ -191,6 +206,17 @@ impl TableDef {
         for _ in 0..i.count()? {
             let column = self.columns.get_mut(i.u32()? as usize)?;
             column.generated.as_mut()?.hidden = true;
+        }
+        i.0.is_empty().then_some(())
+    }
+
+    /// Takes of which type the elements of multi-valued key parts are; `None` if one is no key part.
+    fn read_lists(&mut self, b: &[u8]) -> Option<()> {
+        let mut i = In(b);
+        for _ in 0..i.count()? {
+            let column = self.columns.get_mut(i.u32()? as usize)?;
+            let generated = column.generated.as_mut().filter(|g| g.hidden)?;
+            generated.elements = Some(DataType::decode(i.bytes()?)?.0);
         }
         i.0.is_empty().then_some(())
     }
@@ -335,6 +361,7 @@ fn read_column(i: &mut In<'_>) -> Option<ColumnDef> {
             expr: i.str()?,
             stored: flag(6),
             hidden: false,
+            elements: None,
         });
     }
     let default = match i.u8()? {
@@ -519,82 +546,4 @@ fn read_foreign_key(i: &mut In<'_>) -> Option<ForeignKeyDef> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn table() -> TableDef {
-        let index = IndexDef {
-            id: 7,
-            name: String::new(),
-            kind: IndexKind::Hidden,
-            parts: Vec::new(),
-            comment: String::new(),
-            root: PageNo(3),
-            invisible: false,
-            asked: IndexOptions::default(),
-        };
-        TableDef {
-            id: 5,
-            schema: "s".into(),
-            name: "t".into(),
-            columns: vec![ColumnDef::new("a", DataType::INT)],
-            indexes: vec![index],
-            foreign_keys: Vec::new(),
-            checks: Vec::new(),
-            options: TableOptions {
-                collation: CollationId::DEFAULT,
-                comment: String::new(),
-                row_format: String::new(),
-                auto_increment: 0,
-                others: Vec::new(),
-                created_us: 1,
-                discarded: false,
-            },
-        }
-    }
-
-    #[test]
-    fn a_definition_without_constraints_is_as_it_was_before_there_were_any() {
-        assert_eq!(table().encode()[0], VERSION);
-    }
-
-    #[test]
-    fn constraints_and_generated_columns_come_back() {
-        let mut def = table();
-        for (n, stored) in [(1, true), (2, false)] {
-            let mut c = ColumnDef::new(&format!("g{n}"), DataType::INT);
-            let expr = format!("(`a` + {n})");
-            let hidden = n == 2;
-            c.generated = Some(GeneratedDef {
-                expr,
-                stored,
-                hidden,
-            });
-            def.columns.push(c);
-            def.checks.push(CheckDef {
-                name: format!("t_chk_{n}"),
-                clause: "(`a` > 0)".into(),
-                enforced: stored,
-            });
-        }
-        let bytes = def.encode();
-        assert_eq!(bytes[0], SECTIONS);
-        let back = TableDef::decode(&bytes).expect("a definition");
-        assert_eq!(back.checks, def.checks);
-        let generated = |d: &TableDef| d.columns.iter().map(|c| c.generated.clone()).collect();
-        let (was, is): (Vec<_>, Vec<_>) = (generated(&def), generated(&back));
-        assert_eq!(was, is);
-        // What is cut short, and a section that is not known, is no definition.
-        assert!((1..bytes.len()).all(|n| {
-            let cut = TableDef::decode(&bytes[..n]);
-            // A section that is left out whole leaves the others.
-            cut.is_none_or(|d| d.checks.is_empty() || d.columns.iter().all(|c| !c.is_hidden()))
-        }));
-        def.options.discarded = true;
-        let back = TableDef::decode(&def.encode()).expect("a definition");
-        assert!(back.options.discarded && back.checks == def.checks);
-        let mut other = bytes.clone();
-        other.extend([77, 0, 0, 0, 0]);
-        assert!(TableDef::decode(&other).is_none());
-    }
-}
+mod tests;

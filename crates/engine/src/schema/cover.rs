@@ -46,7 +46,7 @@ impl Table {
     /// How the entries of a secondary index give these columns; `None` where they do not: a column is in no part, or only in one that
     /// cannot be turned back (text in a collation's order, the beginning of a value).
     pub fn cover(&self, index: usize, columns: &[u16]) -> Option<Cover> {
-        if index == 0 || self.building(index).is_some() {
+        if index == 0 || self.building(index).is_some() || self.list_part(index).is_some() {
             return None;
         }
         let mut wanted: Vec<u16> = columns.to_vec();

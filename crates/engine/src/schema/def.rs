@@ -86,6 +86,19 @@ impl ColumnDef {
         self.key_expression().is_some()
     }
 
+    /// The type of its values in a key: that of its elements, where it has a list of them.
+    pub fn key_type(&self) -> &DataType {
+        let elements = self.generated.as_ref().and_then(|g| g.elements.as_ref());
+        elements.unwrap_or(&self.ty)
+    }
+
+    /// Whether it is a multi-valued key part.
+    pub fn is_list(&self) -> bool {
+        self.generated
+            .as_ref()
+            .is_some_and(|g| g.elements.is_some())
+    }
+
     /// Whether a statement means it by this name (in any case).
     pub fn is_named(&self, name: &str) -> bool {
         let own = &self.name;
@@ -105,6 +118,8 @@ pub struct GeneratedDef {
     pub stored: bool,
     /// It is a functional key part: its index alone knows it, and no statement can name it.
     pub hidden: bool,
+    /// The type of the elements of a multi-valued key part. The column has their list ([`types::multi`]).
+    pub elements: Option<DataType>,
 }
 
 /// A CHECK constraint.
@@ -257,6 +272,12 @@ impl TableDef {
         self.indexes
             .iter()
             .position(|i| i.kind != IndexKind::Hidden && i.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Which part of an index has several values in a row: there is no entry then of a row that has none.
+    pub fn list_part(&self, index: &IndexDef) -> Option<usize> {
+        let mut parts = index.parts.iter();
+        parts.position(|p| self.columns[usize::from(p.column)].is_list())
     }
 
     /// The AUTO_INCREMENT column.

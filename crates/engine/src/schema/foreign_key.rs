@@ -84,9 +84,9 @@ impl TableDef {
                     .zip(parts)
                     .all(|(c, p)| p.column == *c && p.prefix == 0)
         };
-        self.indexes
-            .iter()
-            .position(|x| x.kind != IndexKind::Hidden && begins(&x.parts))
+        self.indexes.iter().position(|x| {
+            x.kind != IndexKind::Hidden && self.list_part(x).is_none() && begins(&x.parts)
+        })
     }
 
     /// The first index by which rows are found that have values in these columns: it begins with them, or has them with the columns of the clustered
@@ -96,6 +96,7 @@ impl TableDef {
             let mut parts = self.entry_parts(*i);
             let whole = |p: &IndexPart, c: u16| p.column == c && p.prefix == 0;
             self.indexes[*i].kind != IndexKind::Hidden
+                && self.list_part(&self.indexes[*i]).is_none()
                 && (columns.iter()).all(|c| parts.next().is_some_and(|p| whole(p, *c)))
         })
     }

@@ -21,6 +21,8 @@ use types::{DataType, Value};
 pub struct Index {
     /// Its declared parts, as key encoders.
     pub parts: Vec<KeyPart>,
+    /// The one that has several values in a row.
+    list: Option<usize>,
     /// Its tree.
     pub tree: Tree,
     /// Where in the log the snapshot was that it was built from: it has nothing of what older ones see.
@@ -28,9 +30,10 @@ pub struct Index {
 }
 
 impl Index {
-    pub(crate) fn new(parts: Vec<KeyPart>, tree: Tree) -> Index {
+    pub(crate) fn new(parts: Vec<KeyPart>, list: Option<usize>, tree: Tree) -> Index {
         Index {
             parts,
+            list,
             tree,
             visible_from: AtomicU64::new(0),
         }
@@ -191,15 +194,16 @@ impl Table {
                 let was = old.and_then(|o| o.index_number(x.id).map(|i| (o, i)));
                 let was = was.filter(|(o, i)| o.index_def(*i).root == x.root);
                 let parts = key_parts(&def, x);
+                let list = def.list_part(x);
                 match was {
                     None => {
                         let tree = Tree::open(pager.clone(), space.clone(), x.root, x.id);
-                        Arc::new(Index::new(parts, tree))
+                        Arc::new(Index::new(parts, list, tree))
                     }
                     Some((o, i)) if o.indexes[i].parts == parts => o.indexes[i].clone(),
                     // Somebody may still be at work with the other one.
                     Some((o, i)) => {
-                        let index = Index::new(parts, o.indexes[i].tree.again());
+                        let index = Index::new(parts, list, o.indexes[i].tree.again());
                         index.begin_at(Lsn(o.indexes[i].visible_from.load(Ordering::Acquire)));
                         Arc::new(index)
                     }
@@ -236,8 +240,8 @@ impl Table {
         tree: Tree,
     ) -> Table {
         let mut t = Table::open(pager, old.def.clone(), old.space.clone(), Some(old));
-        t.indexes
-            .push(Arc::new(Index::new(key_parts(&t.def, &index), tree)));
+        let (parts, list) = (key_parts(&t.def, &index), t.def.list_part(&index));
+        t.indexes.push(Arc::new(Index::new(parts, list, tree)));
         t.building = Some(Building {
             def: index,
             maybe_duplicates: ChangeCapture::default(),
@@ -319,6 +323,12 @@ impl Table {
     /// The declared parts of an index as key encoders (without the primary key that secondary entries end with).
     pub fn key_parts(&self, index: usize) -> &[KeyPart] {
         &self.indexes[index].parts
+    }
+
+    /// The part of an index that has several values in a row, by its number.
+    #[inline]
+    pub fn list_part(&self, index: usize) -> Option<usize> {
+        self.indexes[index].list
     }
 
     /// Columns of an index in order.
@@ -424,7 +434,9 @@ impl Table {
     /// The first index that begins with the AUTO_INCREMENT column.
     pub(crate) fn counting_index(&self) -> Option<usize> {
         let c = self.def.auto_increment_column()?;
-        (0..self.def.indexes.len()).find(|i| self.index_columns(*i).next() == Some(c))
+        let counts = |i: &usize| self.list_part(*i).is_none();
+        let mut indexes = (0..self.def.indexes.len()).filter(counts);
+        indexes.find(|i| self.index_columns(*i).next() == Some(c))
     }
 
     /// How often it was flushed: whoever has a place in it has lost that when this has changed.
@@ -504,8 +516,9 @@ pub(crate) fn key_parts(def: &TableDef, x: &IndexDef) -> Vec<KeyPart> {
         .map(|p| {
             let c = &def.columns[p.column as usize];
             KeyPart {
-                ty: c.ty.clone(),
-                nullable: c.nullable,
+                ty: c.key_type().clone(),
+                // A list is NULL or not; its elements never are.
+                nullable: c.nullable || c.is_list(),
                 prefix: p.prefix,
                 descending: p.descending,
             }

@@ -1,8 +1,7 @@
 //! Deleting rows: marking them, for older snapshots, until purge takes them out.
 
 use super::conflict::Conflict;
-use super::secondary::entry_key;
-use super::{LockWait, Pins, RowRequest, Session, Written};
+use super::{LockWait, Pins, RowEntries, RowRequest, Session, Written};
 use crate::error;
 use crate::record::{DELETED, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
@@ -127,14 +126,15 @@ impl Session {
                 Vec::new()
             };
             let row = t.layout.row(&old).with_outside(&outside);
-            let mut entry = Vec::with_capacity(64);
+            let mut entries = RowEntries::default();
             for index in 1..t.indexes.len() {
                 if base::mutant!("delete-leaves-entries") {
                     break;
                 }
-                entry.clear();
-                let (split, _) = entry_key(t, index, row, key, &mut entry);
-                self.mark_entry(t, index, &entry, split).await?;
+                entries.of_row(t, index, row, key);
+                for e in entries.iter() {
+                    self.mark_entry(t, index, e.key, e.split).await?;
+                }
             }
         }
         self.engine.row_changed(t, -1);

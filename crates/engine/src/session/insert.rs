@@ -2,8 +2,7 @@
 
 use super::conflict::Conflict;
 use super::overflow_columns::BuiltRow;
-use super::secondary::entry_key;
-use super::{Inserted, LockWait, Mark, Pins, Session};
+use super::{Inserted, LockWait, Mark, Pins, RowEntries, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
 use crate::record::{Delta, EXTERNAL, HEADER, RowVersion, Undo, UndoOp};
@@ -194,12 +193,8 @@ impl Session {
         key: &[u8],
         values: &[Value],
     ) -> Result<bool, SqlError> {
-        let mut entry = Vec::new();
-        encode_key(
-            t.key_parts(index),
-            t.index_columns(index).map(|c| values[c].as_ref()),
-            &mut entry,
-        );
+        let (mut wanted, mut there) = (RowEntries::default(), RowEntries::default());
+        wanted.of_values(t, index, values, key);
         let hold = match self.in_transaction() {
             true => Hold::Table,
             false => Hold::Row,
@@ -219,13 +214,12 @@ impl Session {
                 if !t.layout.fits(row, v.external()) {
                     return Err(Conflict::Damaged);
                 }
-                let mut there = Vec::new();
                 // Long columns are elsewhere, and only the beginnings of such are in keys: whoever asks again finds out.
                 if index == 0 || v.external() {
                     return Ok(true);
                 }
-                entry_key(t, index, t.layout.row(row), key, &mut there);
-                Ok(there.starts_with(&entry))
+                there.of_row(t, index, t.layout.row(row), key);
+                Ok(wanted.iter().any(|e| there.has(e.key)))
             });
             match r {
                 Ok(Ok(there)) => return Ok(there),
@@ -248,33 +242,26 @@ impl Session {
         if t.indexes.len() == 1 {
             return Ok(None);
         }
-        let mut entry = Vec::with_capacity(64);
+        let mut entries = RowEntries::default();
         for index in 1..t.indexes.len() {
-            entry.clear();
-            let (split, null) = if row.external {
+            match row.external {
                 // The row's own long columns are in overflow pages: take the values.
-                let mut null = false;
-                for (p, c) in t.key_parts(index).iter().zip(t.index_columns(index)) {
-                    null |= values[c].is_null();
-                    p.encode(values[c].as_ref(), &mut entry);
-                }
-                let split = entry.len();
-                entry.extend_from_slice(key);
-                (split, null)
-            } else {
-                entry_key(t, index, t.layout.row(&row.bytes), key, &mut entry)
-            };
-            check_key_len(&entry)?;
-            if t.is_unique(index)
-                && !null
-                && let Some(other) = self.find_duplicate(t, index, &entry[..split], key).await?
-                && t.refuses_duplicate(index, &entry[..split])
-            {
-                self.undo_to(mark).await?;
-                return Ok(Some((index, other)));
+                true => entries.of_values(t, index, values, key),
+                false => entries.of_row(t, index, t.layout.row(&row.bytes), key),
             }
-            self.put_entry(t, index, &entry, split).await?;
-            self.spare_value_lock(t, index, &entry[..split]);
+            for e in entries.iter() {
+                check_key_len(e.key)?;
+                if t.is_unique(index)
+                    && !e.null
+                    && let Some(other) = self.find_duplicate(t, index, e.values(), key).await?
+                    && t.refuses_duplicate(index, e.values())
+                {
+                    self.undo_to(mark).await?;
+                    return Ok(Some((index, other)));
+                }
+                self.put_entry(t, index, e.key, e.split).await?;
+                self.spare_value_lock(t, index, e.values());
+            }
         }
         Ok(None)
     }

@@ -234,6 +234,11 @@ impl Session {
                         let claimed = old.is_none_or(|word| word as u8 & DELETED != 0);
                         *given_up = claimed.then_some(v.split as usize);
                         match old {
+                            None if t.list_part(index).is_some()
+                                && base::mutant!("entry-of-an-element-left-at-rollback") =>
+                            {
+                                Ok(Action::Keep)
+                            }
                             None => Ok(Action::Remove),
                             Some(word) => {
                                 c.value.extend_from_slice(

@@ -1,5 +1,6 @@
 //! Whether a row that was found through an entry of a secondary index is one that the entry stands for. Knows no transaction.
 
+use super::entries::is_entry_of;
 use crate::record::RowRef;
 use crate::schema::Table;
 
@@ -18,11 +19,6 @@ impl SameEntry<'_> {
         if self.sure {
             return true;
         }
-        self.buf.clear();
-        let parts = self.t.key_parts(self.index);
-        for (p, c) in parts.iter().zip(self.t.index_columns(self.index)) {
-            p.encode(row.column(c), &mut self.buf);
-        }
-        self.entry.starts_with(&self.buf)
+        is_entry_of(self.t, self.index, self.entry, row, &mut self.buf)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::conflict::{Conflict, ConflictCheck};
 use super::scan::{Scan, Stop, storage};
-use super::{LockWait, Pins, Session};
+use super::{LockWait, Pins, RowEntries, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
 use crate::record::{DELETED, RowRef, SecValue, Undo, UndoOp};
@@ -338,35 +338,16 @@ impl Session {
 }
 
 impl Table {
-    /// The key of a row's entry in an index, the clustered one included.
+    /// The key of a row's entry in an index, the clustered one included; of several the first, of none nothing.
     pub fn entry_of(&self, index: usize, row: RowRef<'_>, clustered: &[u8]) -> Vec<u8> {
-        let mut out = Vec::new();
-        match index {
-            0 => out.extend_from_slice(clustered),
-            _ => {
-                entry_key(self, index, row, clustered, &mut out);
-            }
+        if index == 0 {
+            return clustered.to_vec();
         }
-        out
+        let mut entries = RowEntries::default();
+        entries.of_row(self, index, row, clustered);
+        entries
+            .iter()
+            .next()
+            .map_or_else(Vec::new, |e| e.key.to_vec())
     }
-}
-
-/// Appends the key of a row's entry in a secondary index; gives where the clustered key begins and whether the declared
-/// parts hold a NULL (which no unique index minds).
-pub(crate) fn entry_key(
-    t: &Table,
-    index: usize,
-    row: RowRef<'_>,
-    clustered: &[u8],
-    out: &mut Vec<u8>,
-) -> (usize, bool) {
-    let start = out.len();
-    let mut null = false;
-    for (p, c) in t.key_parts(index).iter().zip(t.index_columns(index)) {
-        null |= row.is_null(c);
-        p.encode(row.column(c), out);
-    }
-    let split = out.len() - start;
-    out.extend_from_slice(clustered);
-    (split, null)
 }

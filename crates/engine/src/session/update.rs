@@ -5,8 +5,7 @@ use super::conflict::{Conflict, ConflictCheck};
 use super::insert::check_key_len;
 use super::judged_row::{New, Prepared, Step, Work, keep, key_differs, new_row};
 use super::outcome::{NewValues, UpdateRequests};
-use super::secondary::entry_key;
-use super::{Inserted, LockWait, Mark, Pins, RowRequest, Session, Updated, Written};
+use super::{Inserted, LockWait, Mark, Pins, RowEntries, RowRequest, Session, Updated, Written};
 use crate::error;
 use crate::record::{Delta, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
@@ -429,44 +428,44 @@ impl Session {
             Vec::new()
         };
         let old = t.layout.row(old).with_outside(&outside);
-        let (mut a, mut b) = (Vec::with_capacity(64), Vec::with_capacity(64));
+        let (mut was, mut is) = (RowEntries::default(), RowEntries::default());
         for index in 1..t.indexes.len() {
-            a.clear();
-            b.clear();
-            let (split_a, _) = entry_key(t, index, old, key, &mut a);
-            let (split_b, null) = match values {
-                None => entry_key(t, index, t.layout.row(new), key, &mut b),
-                Some(values) => {
-                    let mut null = false;
-                    for (p, c) in t.key_parts(index).iter().zip(t.index_columns(index)) {
-                        null |= values[c].is_null();
-                        p.encode(values[c].as_ref(), &mut b);
-                    }
-                    let split = b.len();
-                    b.extend_from_slice(key);
-                    (split, null)
-                }
-            };
-            if a == b {
+            was.of_row(t, index, old, key);
+            match values {
+                None => is.of_row(t, index, t.layout.row(new), key),
+                Some(values) => is.of_values(t, index, values, key),
+            }
+            if was.are(&is) {
                 continue;
             }
-            check_key_len(&b)?;
-            if t.is_unique(index)
-                && !null
-                && let Some(other) = self.find_duplicate(t, index, &b[..split_b], key).await?
-                && t.refuses_duplicate(index, &b[..split_b])
-            {
-                self.undo_to(mark).await?;
-                return Ok(Some((index, other)));
+            for e in is.iter().filter(|e| !was.has(e.key)) {
+                check_key_len(e.key)?;
+                if t.is_unique(index)
+                    && !e.null
+                    && let Some(other) = self.find_duplicate(t, index, e.values(), key).await?
+                    && t.refuses_duplicate(index, e.values())
+                {
+                    self.undo_to(mark).await?;
+                    return Ok(Some((index, other)));
+                }
+                if t.counting_index() == Some(index) {
+                    let number = t.key_parts(index)[0].decode(e.key).and_then(|(v, _)| v);
+                    let number = number.as_ref().map_or(0, crate::counters::number);
+                    self.observe_auto_increment(t, number);
+                }
             }
-            if t.counting_index() == Some(index) {
-                let number = t.key_parts(index)[0].decode(&b).and_then(|(v, _)| v);
-                let number = number.as_ref().map_or(0, crate::counters::number);
-                self.observe_auto_increment(t, number);
+            for e in was.iter().filter(|e| !is.has(e.key)) {
+                if base::mutant!("element-that-went-keeps-its-entry")
+                    && t.list_part(index).is_some()
+                {
+                    break;
+                }
+                self.mark_entry(t, index, e.key, e.split).await?;
             }
-            self.mark_entry(t, index, &a, split_a).await?;
-            self.put_entry(t, index, &b, split_b).await?;
-            self.spare_value_lock(t, index, &b[..split_b]);
+            for e in is.iter().filter(|e| !was.has(e.key)) {
+                self.put_entry(t, index, e.key, e.split).await?;
+                self.spare_value_lock(t, index, e.values());
+            }
         }
         Ok(None)
     }

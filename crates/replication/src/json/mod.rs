@@ -16,13 +16,16 @@
 //! | [`scan`] | the stored text, part by part |
 //! | [`write`] | from text to the binary form |
 //! | [`read`] | from the binary form to text |
+//! | [`diffs`] | what has changed in a document |
 //!
 //! What it never does: build a tree of a document that is as it is stored; take more memory than a small multiple of what it was given.
 
+mod diffs;
 mod read;
 mod scan;
 mod write;
 
+pub use diffs::diffs;
 pub use read::text;
 pub use scan::NotStored;
 pub use write::binary;

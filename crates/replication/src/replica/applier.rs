@@ -333,12 +333,6 @@ impl Applier<'_> {
                 Box::pin(self.payload(body, end)).await?;
             }
             kind::INCIDENT => return Err(incident(body).into()),
-            // A source with `binlog_row_value_options = PARTIAL_JSON`: what changed within documents, and not the documents.
-            kind::PARTIAL_UPDATE_ROWS => {
-                let what =
-                    "binlog_row_value_options=PARTIAL_JSON of a source (Update_rows_partial event)";
-                return Err(SqlError::not_supported(what).into());
-            }
             _ if is_of_the_file(header) => self.passes(end),
             _ if is_for_readers(header) => {}
             other => match Change::by_kind(other) {

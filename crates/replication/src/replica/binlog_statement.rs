@@ -94,10 +94,6 @@ async fn apply(
         let done = match (header.kind, change) {
             // Filters are the replica's: a client says itself what is to be done.
             (kind::TABLE_MAP, _) => rows.table(&Filters::default(), body),
-            (kind::PARTIAL_UPDATE_ROWS, _) => {
-                let what = "parts of documents (Update_rows_partial event)";
-                Err(SqlError::not_supported(what).into())
-            }
             (_, Some(change)) => {
                 let mut at = At {
                     is_to_end: &is_to_end,
@@ -125,6 +121,6 @@ async fn apply(
 fn is_about_rows(of: u8) -> bool {
     matches!(
         of,
-        kind::TABLE_MAP | kind::ROWS_QUERY | kind::MARIA_ANNOTATE_ROWS | kind::PARTIAL_UPDATE_ROWS
+        kind::TABLE_MAP | kind::ROWS_QUERY | kind::MARIA_ANNOTATE_ROWS
     )
 }

@@ -3,7 +3,7 @@
 
 use crate::json;
 use engine::{ColumnDef, TableDef};
-use sql::exec::Image;
+use sql::exec::{Image, Part};
 #[cfg(test)]
 use types::IntWidth;
 use types::convert::{ConvertMode, Target, assign};
@@ -114,6 +114,43 @@ impl Mapping {
             takes,
             says_all,
         })
+    }
+
+    /// Takes the documents that are not whole out of an image, and reads what has changed in them.
+    ///
+    /// # Errors
+    /// 3649.
+    pub fn parts(
+        &self,
+        def: &TableDef,
+        columns: &[usize],
+        image: &mut [Option<Value>],
+    ) -> Result<Vec<Part>, SqlError> {
+        let mut parts = Vec::new();
+        for n in columns {
+            let changes = image.get_mut(*n).and_then(Option::take);
+            let (Some(place), Some(Value::Bytes(changes))) = (self.places.get(*n), changes) else {
+                continue;
+            };
+            let column = &def.columns[*place];
+            if column.generated.is_some() && self.takes.get(*n) != Some(&true) {
+                continue;
+            }
+            let diffs = json::diffs(&changes).map_err(|_| {
+                SqlError::new(
+                    codes::ER_CORRUPTED_JSON_DIFF,
+                    format!(
+                        "Corrupted JSON diff for table {}, column {}.",
+                        def.name, column.name
+                    ),
+                )
+            })?;
+            parts.push(Part {
+                column: *place,
+                diffs,
+            });
+        }
+        Ok(parts)
     }
 
     /// An image as the table here has it.

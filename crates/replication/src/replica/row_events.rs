@@ -8,7 +8,7 @@ use sql::session::AppliedTable;
 use types::SqlError;
 use types::error::codes;
 use wire::binlog::format::Format;
-use wire::binlog::rows::{Change, Rows, flag};
+use wire::binlog::rows::{Change, Row, Rows, flag};
 use wire::binlog::table_map::TableMap;
 use wire::read::Reader;
 
@@ -132,6 +132,7 @@ impl RowEvents {
         let name = match change {
             Change::Write => "Write_rows",
             Change::Update => "Update_rows",
+            Change::UpdateParts => "Update_rows_partial",
             Change::Delete => "Delete_rows",
         };
         let table = table_id(body).and_then(|id| self.of(id));
@@ -284,12 +285,20 @@ impl RowEvents {
             let most = (MOST_VALUES / map.columns.len().max(1)).max(1);
             let mut changes = Vec::new();
             while changes.len() < most
-                && let Some((before, after)) = rows.next_row(map)?
+                && let Some(row) = rows.next_row(map)?
             {
+                let Row {
+                    before,
+                    mut after,
+                    parts,
+                } = row;
+                let parts = mapping.parts(def, &parts, &mut after)?;
                 let image = |image| mapping.image(map, def, image);
                 changes.push(match rows.change {
                     Change::Write => RowChange::Insert(image(after)?),
-                    Change::Update => RowChange::Update(image(before)?, image(after)?),
+                    Change::Update | Change::UpdateParts => {
+                        RowChange::Update(image(before)?, image(after)?, parts)
+                    }
                     Change::Delete => RowChange::Delete(image(before)?),
                 });
             }

@@ -46,6 +46,9 @@ fn documents(file: &[u8]) -> Vec<Vec<u8>> {
         let Some((change, second)) = Change::by_kind(event.header.kind) else {
             continue;
         };
+        if change == Change::UpdateParts {
+            continue;
+        }
         let rows = Rows::read(change, second, event.body).expect("rows");
         let Some(map) = tables.get(&rows.table) else {
             continue;

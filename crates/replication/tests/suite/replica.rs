@@ -1,6 +1,7 @@
 //! A replica beside a scripted source: one that speaks the protocol and serves a file of the binary log, made here or recorded elsewhere.
 
 use crate::scripted;
+mod partial_json;
 mod values;
 
 use std::sync::Arc;

@@ -24,6 +24,7 @@ use super::values::{convert_mode, default_value, same_value};
 use crate::change_log::BinlogContext;
 use crate::row::Built;
 use sql_access::SecurityContext;
+use sql_expr::json::diff::{self, Diff};
 use sql_expr::{EvalCtx, NoRow};
 use sql_plan::bind::row_rules::RowRules;
 use sql_plan::plan::{DefaultPlan, DeletePlan, InsertPlan, UpdatePlan};
@@ -34,13 +35,22 @@ const BATCH: usize = 128;
 /// A row of the other server, by the columns of the table here; `None`: it does not say.
 pub type Image = Vec<Option<Value>>;
 
+/// A document of which the other server says only what has changed in it.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The column.
+    pub column: usize,
+    /// The changes.
+    pub diffs: Vec<Diff>,
+}
+
 /// What was done with a row.
 #[derive(Debug, Clone)]
 pub enum RowChange {
     /// It was inserted.
     Insert(Image),
-    /// It was changed: before, and after.
-    Update(Image, Image),
+    /// It was changed: before, and after, which does not say what has changed in parts.
+    Update(Image, Image, Vec<Part>),
     /// It was deleted.
     Delete(Image),
 }
@@ -50,7 +60,7 @@ impl RowChange {
     fn before(&self) -> Option<&Image> {
         match self {
             RowChange::Insert(_) => None,
-            RowChange::Update(old, _) | RowChange::Delete(old) => Some(old),
+            RowChange::Update(old, ..) | RowChange::Delete(old) => Some(old),
         }
     }
 }
@@ -219,7 +229,9 @@ impl<'p> Applying<'p> {
     async fn at(&mut self, change: &RowChange, key: Option<Vec<u8>>) -> Result<(), SqlError> {
         let done = match (change, key) {
             (_, None) => false,
-            (RowChange::Update(_, after), Some(key)) => self.update_at(&key, after, None).await?,
+            (RowChange::Update(_, after, parts), Some(key)) => {
+                self.update_at(&key, (after, parts), None).await?
+            }
             (_, Some(key)) => self.delete_at(&key, None).await?,
         };
         match done || self.target.idempotent {
@@ -232,7 +244,7 @@ impl<'p> Applying<'p> {
     async fn update_at(
         &mut self,
         key: &[u8],
-        after: &Image,
+        (after, parts): (&Image, &[Part]),
         before: Option<&Image>,
     ) -> Result<bool, SqlError> {
         let update = &self.target.update;
@@ -254,6 +266,9 @@ impl<'p> Applying<'p> {
                     if let Some(a) = a {
                         v.clone_from(a);
                     }
+                }
+                for p in parts {
+                    change_in_part(table, p, &mut new)?;
                 }
                 Ok(Some(new))
             })
@@ -382,10 +397,34 @@ impl<'p> Applying<'p> {
     async fn if_still(&mut self, change: &RowChange, key: &[u8]) -> Result<bool, SqlError> {
         match change {
             RowChange::Insert(_) => Ok(false),
-            RowChange::Update(before, after) => self.update_at(key, after, Some(before)).await,
+            RowChange::Update(before, after, parts) => {
+                self.update_at(key, (after, parts), Some(before)).await
+            }
             RowChange::Delete(before) => self.delete_at(key, Some(before)).await,
         }
     }
+}
+
+/// Makes of a document here what it is at the other server.
+fn change_in_part(table: &Table, part: &Part, row: &mut [Value]) -> Result<(), SqlError> {
+    let changed = match row.get(part.column) {
+        Some(Value::Str(document, collation)) => {
+            let text = diff::changed(document, &part.diffs)?;
+            text.map(|t| Value::Str(t, *collation))
+        }
+        _ => None,
+    };
+    let Some(changed) = changed else {
+        return Err(SqlError::new(
+            codes::ER_COULD_NOT_APPLY_JSON_DIFF,
+            format!(
+                "Could not apply JSON diff in table {}, column {}.",
+                table.def.name, table.def.columns[part.column].name
+            ),
+        ));
+    };
+    row[part.column] = changed;
+    Ok(())
 }
 
 /// Error 1032.

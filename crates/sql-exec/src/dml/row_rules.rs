@@ -1,15 +1,16 @@
 //! What a table's definition says of its rows, for one row: the values of its generated columns, and whether it violates a CHECK
 //! constraint.
 
-use engine::{IndexDef, Table};
-use types::convert::ConvertMode;
+use engine::{ColumnDef, IndexDef, Table};
+use types::convert::{ConvertMode, to_text};
 use types::error::codes;
+use types::multi::Elements;
 use types::{Level, SqlError, Value, Warning};
 
 use super::values::convert;
 use crate::row::{Built, OnlySubs};
 use crate::sub::SubValues;
-use sql_expr::func::why_not_valid;
+use sql_expr::func::{json_list, why_not_valid};
 use sql_expr::{EvalCtx, Expr, NoRow, RowSource};
 use sql_plan::bind::row_rules::{ROW, RowRules, exact_mode};
 
@@ -34,8 +35,13 @@ pub(super) fn generated_value(
     cx: &EvalCtx<'_>,
 ) -> Result<Value, SqlError> {
     let row = read(row);
-    let v = e.eval(cx, &row)?;
     let def = &table.def.columns[usize::from(column)];
+    let v = match e.eval(cx, &row) {
+        Err(e) if def.is_list() => {
+            return Err(json_list::of_index(e, index_of(table, column), line));
+        }
+        v => v?,
+    };
     let ty = &def.ty;
     let v = v.as_assigned_ref(&e.ty, ty);
     if def.is_hidden() {
@@ -46,10 +52,23 @@ pub(super) fn generated_value(
     convert(v, table, column, line, mode, cx)
 }
 
+/// A value as the message about a duplicate shows it: of a multi-valued key part the whole list.
+pub(super) fn key_text(column: &ColumnDef, v: &Value) -> String {
+    match column.is_list() {
+        true => Elements::of(v.as_ref().as_bytes().unwrap_or_default()).shown(),
+        false => to_text(v.as_ref()),
+    }
+}
+
+/// The name of the index that a functional key part belongs to.
+fn index_of(table: &Table, column: u16) -> &str {
+    let has = |i: &&IndexDef| i.parts.iter().any(|p| p.column == column);
+    table.def.indexes.iter().find(has).map_or("", |i| &i.name)
+}
+
 /// What does not fit a functional key part, by the name of its index.
 fn of_key_part(e: SqlError, table: &Table, column: u16, line: u64) -> SqlError {
-    let has = |i: &&IndexDef| i.parts.iter().any(|p| p.column == column);
-    let index = table.def.indexes.iter().find(has).map_or("", |i| &i.name);
+    let index = index_of(table, column);
     let (code, text) = match e.code {
         codes::ER_DATA_TOO_LONG => (
             codes::ER_FUNCTIONAL_INDEX_DATA_IS_TOO_LONG,

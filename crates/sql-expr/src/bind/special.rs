@@ -104,7 +104,9 @@ impl Binder<'_> {
     fn cast(&mut self, c: &ast::Cast) -> Result<Expr, SqlError> {
         let mut x = self.bind(&c.expr)?;
         if c.array {
-            return Err(SqlError::not_supported("CAST-ing data to array"));
+            return Err(SqlError::not_supported(
+                "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general expressions",
+            ));
         }
         if c.at_time_zone.is_some() {
             return Err(SqlError::not_supported("AT TIME ZONE"));

@@ -149,15 +149,36 @@ fn edit<'a>(a: Args<'a>, how: Edit, name: &str) -> Out<'a> {
     out(a, &d)
 }
 
+/// A path without the cells that lead from what is no array to itself: what such a path removes is the value, and not a cell of it.
+fn without_needless(doc: &mut Json, steps: Vec<Step>) -> Vec<Step> {
+    let mut kept: Vec<Step> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let alone = match &step {
+            Step::Cell(i) => cell(*i, 1) == Some(0),
+            _ => false,
+        };
+        let itself = |at: &mut Json| !matches!(at, Json::Array(_));
+        if !(alone && place(doc, &kept).is_some_and(itself)) {
+            kept.push(step);
+        }
+    }
+    kept
+}
+
 fn remove(a: Args<'_>) -> Out<'_> {
     let mut d = some!(document(a, 0, "json_remove")?);
     for i in 1..a.len() {
         let p = some!(path(a, i, false)?);
-        let Some((last, parents)) = p.steps.split_last() else {
+        if p.steps.is_empty() {
             return Err(SqlError::new(
                 codes::ER_JSON_VACUOUS_PATH,
                 "The path expression '$' is not allowed in this context.",
             ));
+        }
+        let steps = without_needless(&mut d, p.steps);
+        let Some((last, parents)) = steps.split_last() else {
+            // What is left is the whole document, which stays.
+            continue;
         };
         match (last, place(&mut d, parents)) {
             (Step::Member(k), Some(Json::Object(m))) => {

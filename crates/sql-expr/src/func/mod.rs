@@ -20,6 +20,7 @@ mod info;
 mod json;
 mod json_assigned;
 mod json_edit;
+pub mod json_list;
 mod json_schema;
 mod json_search;
 pub(crate) mod json_value;

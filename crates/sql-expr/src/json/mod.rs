@@ -1,8 +1,9 @@
-//! JSON: documents (`value`), their text (`read`), paths into them (`path`) and into their text (`places`), the rows of JSON_TABLE (`table`). The
-//! SQL functions over them are in `func::json`. This module stores nothing.
+//! JSON: documents (`value`), their text (`read`), paths into them (`path`) and into their text (`places`), the rows of JSON_TABLE (`table`), changes
+//! within them (`diff`). The SQL functions over them are in `func::json`. This module stores nothing.
 
 mod assign;
 mod coerce;
+pub mod diff;
 pub(crate) mod path;
 pub(crate) mod places;
 pub(crate) mod read;
@@ -15,7 +16,7 @@ pub(crate) use coerce::{coerced, invalid_for};
 pub(crate) use path::Path;
 pub use places::paths_agree;
 pub(crate) use read::parse_document;
-pub use read::{check, parse};
+pub use read::{check, parse, parse_document as parse_stored};
 pub use value::Json;
 
 use std::borrow::Cow;

@@ -29,7 +29,10 @@ pub fn parse(text: &str) -> Result<Json, JsonError> {
 }
 
 /// Reads what [`Json::write`] has written: its decimals are decimals again.
-pub(crate) fn parse_document(text: &str) -> Result<Json, JsonError> {
+///
+/// # Errors
+/// It is no document.
+pub fn parse_document(text: &str) -> Result<Json, JsonError> {
     whole(Reader::new(text, true))
 }
 

@@ -40,6 +40,11 @@ pub(crate) fn key_order(a: &str, b: &str) -> Ordering {
     a.len().cmp(&b.len()).then_with(|| a.cmp(b))
 }
 
+/// Where a member is among those of an object, or where it would be.
+pub(super) fn place_of(members: &[(String, Json)], key: &str) -> Result<usize, usize> {
+    members.binary_search_by(|(o, _)| key_order(o, key))
+}
+
 impl Json {
     /// An object of members in the order given; the last of equal keys wins.
     pub fn object(members: impl IntoIterator<Item = (String, Json)>) -> Json {
@@ -59,10 +64,7 @@ impl Json {
     /// The member of that key.
     pub fn member(&self, key: &str) -> Option<&Json> {
         match self {
-            Json::Object(m) => m
-                .binary_search_by(|(o, _)| key_order(o, key))
-                .ok()
-                .map(|i| &m[i].1),
+            Json::Object(m) => place_of(m, key).ok().map(|i| &m[i].1),
             _ => None,
         }
     }

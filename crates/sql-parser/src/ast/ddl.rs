@@ -318,6 +318,8 @@ pub struct KeyPart {
     pub what: KeyPartKind,
     /// `DESC` was given.
     pub desc: bool,
+    /// `ASC` was given, which changes nothing.
+    pub asc: bool,
 }
 
 /// What a key part is made of.

@@ -214,7 +214,11 @@ impl StatementBinder<'_> {
 /// An index by its name, the optimizer may use it or not.
 fn index_of(table: &Table, name: &str, alias: &str) -> Result<usize, SqlError> {
     let found = table.def.index(name);
-    let found = found.filter(|i| table.def.indexes[*i].kind != IndexKind::Hidden);
+    // One that has not each row once has no order of rows.
+    let has_rows = |i: &usize| {
+        table.def.indexes[*i].kind != IndexKind::Hidden && table.list_part(*i).is_none()
+    };
+    let found = found.filter(has_rows);
     found.ok_or_else(|| {
         SqlError::new(
             codes::ER_KEY_DOES_NOT_EXITS,

@@ -6,6 +6,7 @@ use types::convert::ConvertMode;
 use types::{DataType, SqlError};
 
 use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
+use sql_expr::func::json_list;
 use sql_expr::{EvalCtx, Expr, ExprType, Node, Shape};
 use sql_parser::{Options, ast, parse_expr};
 
@@ -82,7 +83,16 @@ fn reads(e: &Expr, changed: &[bool]) -> bool {
 pub fn bound(text: &str, columns: &[ColumnDef], cx: &EvalCtx<'_>) -> Result<Expr, SqlError> {
     let e = parse_expr(text.as_bytes(), &Options::default());
     let e = e.map_err(|_| SqlError::internal("an expression that was kept and cannot be read"))?;
-    Binder::new(cx, &mut RowOf(columns), Clause::FieldList).bind(&e)
+    let mut row = RowOf(columns);
+    let mut binder = Binder::new(cx, &mut row, Clause::FieldList);
+    // Of a multi-valued key part, and of nothing else that is kept.
+    if let ast::Expr::Cast(c) = &e
+        && c.array
+    {
+        let elements = json_list::element_type(&c.target)?;
+        return Ok(json_list::list_of(binder.bind(&c.expr)?, &elements));
+    }
+    binder.bind(&e)
 }
 
 /// The type in which a column keeps each value of an expression as it is; `None` where there is none.

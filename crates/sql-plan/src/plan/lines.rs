@@ -55,6 +55,11 @@ pub(super) fn describe(b: &Block, s: &Step, place: usize) -> Line {
                 range(&mut line, table, r);
                 used_where |= line.access == Some("range");
             }
+            Access::Union(arms) if let Some((index, parts)) = of_one_list(table, arms) => {
+                named(&mut line, table, index, parts);
+                line.access = Some("range");
+                used_where = true;
+            }
             Access::Union(arms) => {
                 let mut names: Vec<&str> = Vec::new();
                 for arm in arms {
@@ -175,6 +180,14 @@ fn references(keys: &[KeyExpr]) -> String {
     names.join(",")
 }
 
+/// The index whose elements several look-ups find, and how many of its parts they give: MySQL has ranges of it.
+fn of_one_list(table: &Table, arms: &[RangeAccess]) -> Option<(usize, usize)> {
+    let index = arms.first()?.index;
+    let same = arms.iter().all(|a| a.index == index);
+    let parts = arms.iter().map(RangeAccess::parts).max()?;
+    (same && table.list_part(index).is_some()).then_some((index, parts))
+}
+
 /// Bytes of the leading parts of an index, as MySQL counts them.
 fn key_len(table: &Table, index: usize, parts: usize) -> u64 {
     let def = &table.def.indexes[index];
@@ -184,8 +197,9 @@ fn key_len(table: &Table, index: usize, parts: usize) -> u64 {
         .map(|p| {
             let c = &table.def.columns[usize::from(p.column)];
             let null = u64::from(c.nullable);
-            let width = c.ty.collation().charset().max_len() as u64;
-            let bytes = match &c.ty {
+            let ty = c.key_type();
+            let width = ty.collation().charset().max_len() as u64;
+            let bytes = match ty {
                 DataType::VarChar { chars, .. } => {
                     let n = if p.prefix > 0 { p.prefix } else { *chars };
                     u64::from(n) * width + 2

@@ -497,6 +497,8 @@ codes! {
     ER_MANDATORY_ROLE = 3628, "HY000", "The role %s is a mandatory role and can't be revoked or dropped. The restriction can be lifted by excluding the role identifier from the global variable mandatory_roles.";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %u iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_CREDENTIALS_CONTRADICT_TO_HISTORY = 3638, "HY000", "Cannot use these credentials for '%s@%s' because they contradict the password history policy";
+    ER_COULD_NOT_APPLY_JSON_DIFF = 3648, "HY000", "Could not apply JSON diff in table %s, column %s.";
+    ER_CORRUPTED_JSON_DIFF = 3649, "HY000", "Corrupted JSON diff for table %s, column %s.";
     ER_MISSING_JSON_TABLE_VALUE = 3665, "22035", "Missing value for JSON_TABLE column '%s'";
     ER_WRONG_JSON_TABLE_VALUE = 3666, "2203F", "Can't store an array or an object in the scalar JSON_TABLE column '%s'";
     ER_TF_MUST_HAVE_ALIAS = 3667, "42000", "Every table function must have an alias";
@@ -566,7 +568,10 @@ codes! {
     ER_PARTIAL_REVOKES_EXIST = 3896, "HY000", "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.";
     ER_CANNOT_GRANT_SYSTEM_PRIV_TO_MANDATORY_ROLE = 3897, "HY000", "AuthId %.64s@%.64s is set as mandatory_roles. Cannot grant the '%s' privilege.";
     ER_REGEXP_INVALID_FLAG = 3900, "HY000", "Invalid match mode flag in regular expression.";
+    ER_INVALID_JSON_VALUE_FOR_FUNC_INDEX = 3903, "22018", "Invalid JSON value for CAST for functional index '%s'.";
+    ER_JSON_VALUE_OUT_OF_RANGE_FOR_FUNC_INDEX = 3904, "22003", "Out of range JSON value for CAST for functional index '%s'.";
     ER_FUNCTIONAL_INDEX_DATA_IS_TOO_LONG = 3907, "22001", "Data too long for functional index '%s'.";
+    ER_WRONG_MVI_VALUE = 3908, "HY000", "Cannot store an array or an object in a scalar key part of the index '%s'.";
     ER_JSON_SCHEMA_VALIDATION_ERROR_WITH_DETAILED_REPORT = 3934, "HY000", "%s.";
     ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME = 3939, "HY000", "Table has multiple constraints with the name '%s'. Please use constraint specific 'DROP' clause.";
     ER_CONSTRAINT_NOT_FOUND = 3940, "HY000", "Constraint '%s' does not exist.";

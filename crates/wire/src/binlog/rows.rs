@@ -1,5 +1,6 @@
 //! Rows that were inserted, changed or deleted in one table.
 
+use super::column::code;
 use super::header::kind;
 use super::table_map::{MOST_COLUMNS, TableMap};
 use super::{bit, bytes_of, put_bits, set_bit};
@@ -25,6 +26,8 @@ pub enum Change {
     Write,
     /// Changed: the row before and the row after it.
     Update,
+    /// The same, where the row after it may say of a document only what has changed in it (`binlog_row_value_options` is PARTIAL_JSON).
+    UpdateParts,
     /// Deleted.
     Delete,
 }
@@ -35,6 +38,7 @@ impl Change {
         match self {
             Change::Write => kind::WRITE_ROWS,
             Change::Update => kind::UPDATE_ROWS,
+            Change::UpdateParts => kind::PARTIAL_UPDATE_ROWS,
             Change::Delete => kind::DELETE_ROWS,
         }
     }
@@ -44,6 +48,7 @@ impl Change {
         Some(match of {
             kind::WRITE_ROWS => (Change::Write, true),
             kind::UPDATE_ROWS => (Change::Update, true),
+            kind::PARTIAL_UPDATE_ROWS => (Change::UpdateParts, true),
             kind::DELETE_ROWS => (Change::Delete, true),
             kind::WRITE_ROWS_V1 => (Change::Write, false),
             kind::UPDATE_ROWS_V1 => (Change::Update, false),
@@ -51,6 +56,17 @@ impl Change {
             _ => return None,
         })
     }
+
+    /// Whether a row has two images.
+    pub const fn is_update(self) -> bool {
+        matches!(self, Change::Update | Change::UpdateParts)
+    }
+}
+
+/// What a row after an update may have besides its values, as it says in front of them.
+mod value_option {
+    /// Of documents what has changed in them.
+    pub const PARTIAL_JSON: u64 = 1;
 }
 
 /// The body of an event with rows, its rows not taken apart.
@@ -75,6 +91,17 @@ pub struct Rows<'a> {
 /// The values of a row in the order of the table's columns; `None`: the row does not have the column.
 pub type Image = Vec<Option<Value>>;
 
+/// A row of an event.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    /// It before: of an insert without columns.
+    pub before: Image,
+    /// It after: of a delete without columns.
+    pub after: Image,
+    /// Documents of `after` that are not whole: their bytes are what has changed in them (MySQL's vector of differences).
+    pub parts: Vec<usize>,
+}
+
 impl<'a> Rows<'a> {
     /// Reads the body, of the second version or the first.
     ///
@@ -94,9 +121,9 @@ impl<'a> Rows<'a> {
             .filter(|n| *n <= MOST_COLUMNS)
             .ok_or(ProtocolError::Malformed)?;
         let present = r.read_bytes(bytes_of(columns))?;
-        let present_after = match change {
-            Change::Update => r.read_bytes(bytes_of(columns))?,
-            _ => present,
+        let present_after = match change.is_update() {
+            true => r.read_bytes(bytes_of(columns))?,
+            false => present,
         };
         Ok(Rows {
             change,
@@ -113,22 +140,25 @@ impl<'a> Rows<'a> {
     /// a delete likewise).
     ///
     /// # Errors
-    /// [`ProtocolError::Malformed`]: they end early, or the table's event is of another table.
+    /// [`ProtocolError::Malformed`]: they end early, the table's event is of another table, or documents are not whole.
     pub fn images(&self, map: &TableMap) -> ReadResult<Vec<(Image, Image)>> {
         let mut left = self.clone();
         let mut images = Vec::new();
         while let Some(row) = left.next_row(map)? {
-            images.push(row);
+            if !row.parts.is_empty() {
+                return Err(ProtocolError::Malformed);
+            }
+            images.push((row.before, row.after));
         }
         Ok(images)
     }
 
-    /// Takes the first of the rows off them, as [`images`](Self::images) gives it; `None`: there is none left. Few bytes may stand for
+    /// Takes the first of the rows off them; `None`: there is none left. Few bytes may stand for
     /// many values: who does not trust the writer takes a few rows at a time.
     ///
     /// # Errors
-    /// As [`images`](Self::images).
-    pub fn next_row(&mut self, map: &TableMap) -> ReadResult<Option<(Image, Image)>> {
+    /// [`ProtocolError::Malformed`]: they end early, or the table's event is of another table.
+    pub fn next_row(&mut self, map: &TableMap) -> ReadResult<Option<Row>> {
         if map.columns.len() != self.columns {
             return Err(ProtocolError::Malformed);
         }
@@ -137,11 +167,20 @@ impl<'a> Rows<'a> {
         }
         let mut r = Reader::new(self.rows);
         let first = image(&mut r, self.present, map)?;
-        let row = match self.change {
-            Change::Write => (Image::new(), first),
-            Change::Delete => (first, Image::new()),
-            Change::Update => (first, image(&mut r, self.present_after, map)?),
-        };
+        let mut row = Row::default();
+        match self.change {
+            Change::Write => row.after = first,
+            Change::Delete => row.before = first,
+            Change::Update | Change::UpdateParts => {
+                let partial = match self.change {
+                    Change::UpdateParts => partial_bits(&mut r, map)?,
+                    _ => &[],
+                };
+                row.before = first;
+                row.after = image(&mut r, self.present_after, map)?;
+                row.parts = parts(partial, map, &row.after);
+            }
+        }
         // A row of no columns takes no bytes, and there would be no end of them.
         if r.rest().len() == self.rows.len() {
             return Err(ProtocolError::Malformed);
@@ -149,6 +188,34 @@ impl<'a> Rows<'a> {
         self.rows = r.take_rest();
         Ok(Some(row))
     }
+}
+
+fn documents(map: &TableMap) -> impl Iterator<Item = usize> + '_ {
+    let columns = map.columns.iter().enumerate();
+    columns
+        .filter(|(_, c)| c.ty.code == code::JSON)
+        .map(|(n, _)| n)
+}
+
+/// What stands in front of a row that may have parts of documents: a bit of each column of documents, also of those that the row does not have. No
+/// bytes: all are whole.
+fn partial_bits<'a>(r: &mut Reader<'a>, map: &TableMap) -> ReadResult<&'a [u8]> {
+    match r.lenenc_int()? {
+        0 => Ok(&[]),
+        value_option::PARTIAL_JSON => r.read_bytes(bytes_of(documents(map).count())),
+        _ => Err(ProtocolError::Malformed),
+    }
+}
+
+/// The columns that the bits are set of, and that have a value.
+fn parts(partial: &[u8], map: &TableMap, image: &Image) -> Vec<usize> {
+    if partial.is_empty() {
+        return Vec::new();
+    }
+    let columns = documents(map).enumerate();
+    let set = columns.filter(|(at, _)| bit(partial, *at)).map(|(_, n)| n);
+    let has = |n: &usize| matches!(image.get(*n), Some(Some(Value::Bytes(_))));
+    set.filter(has).collect()
 }
 
 fn image(r: &mut Reader<'_>, present: &[u8], map: &TableMap) -> ReadResult<Image> {
@@ -287,7 +354,7 @@ mod tests {
                 .collect();
             let (before, after) = match change {
                 Change::Write => (Image::new(), part),
-                Change::Update => (part, whole),
+                Change::Update | Change::UpdateParts => (part, whole),
                 Change::Delete => (part, Image::new()),
             };
             for (b, a) in &images {
@@ -313,8 +380,8 @@ mod tests {
         #![proptest_config(base::seeded!())]
 
         #[test]
-        fn any_bytes_are_read_without_panic(bytes: Vec<u8>, second: bool, of in 0usize..3) {
-            let change = [Change::Write, Change::Update, Change::Delete][of];
+        fn any_bytes_are_read_without_panic(bytes: Vec<u8>, second: bool, of in 0usize..4) {
+            let change = [Change::Write, Change::Update, Change::Delete, Change::UpdateParts][of];
             if let Ok(rows) = Rows::read(change, second, &bytes) {
                 let _ = rows.images(&map());
             }

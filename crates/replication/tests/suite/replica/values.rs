@@ -61,9 +61,6 @@ fn documents_of_a_source_are_read() {
     let (failure, rows) = applied("JSON", &text("{\"b\":1,\"a\":2}"));
     assert_eq!((failure, &rows[0][..]), (0, "1|{\"a\": 2, \"b\": 1}|2"));
     assert_eq!(applied("JSON", &text("{")), (3140, vec![]));
-    // Parts of documents.
-    let parts = |f: &mut File| f.event(kind::PARTIAL_UPDATE_ROWS, |out| out.put_bytes(&[0; 12]));
-    assert_eq!(applied("JSON", &parts), (1235, vec![]));
 }
 
 #[test]

@@ -27,10 +27,9 @@ use engine::{
     IndexKind, Inserted, Isolation, RowRef, RowRequest, RowVersion, Session, Table, Updated,
     Written,
 };
-use types::convert::to_text;
 use types::{SqlError, Value};
 
-use super::row_rules::{CheckRow as _, generated_value};
+use super::row_rules::{CheckRow as _, generated_value, key_text};
 use super::values::{convert_mode, now_value, same_value};
 use crate::change_log::{BinlogContext, Row};
 use crate::sub::SubValues;
@@ -586,7 +585,7 @@ impl<'p> TableWriter<'p> {
             let column = usize::from(p.column);
             let text = match row.get(column) {
                 None | Some(Value::Null) => "NULL".to_owned(),
-                Some(v) => to_text(v.as_ref()),
+                Some(v) => key_text(&self.table.def.columns[column], v),
             };
             match p.prefix {
                 0 => entry.push_str(&text),

@@ -4,6 +4,7 @@ use types::CollationId;
 
 use crate::plan::Beginning;
 use crate::plan::estimates::reads_params;
+use sql_expr::func::json_list;
 use sql_expr::{CmpOp, Expr, ExprType, Members, Node, Shape, StrKind, index_comparable};
 
 /// What a condition says about a column.
@@ -94,6 +95,10 @@ pub(crate) fn sarg(
             }
             let (text, _) = l.prefix()?;
             Beginning::is_range(&text).then_some(Sarg::Begins(Beginning::Text(text)))
+        }
+        Node::Call(_) => {
+            let (list, value) = json_list::looks_for(cond)?;
+            (is_column(list) && ok(value)).then(|| Sarg::Equal(value.clone(), false))
         }
         Node::IsNull(e, false) if is_column(e) => Some(Sarg::Equal(Expr::null(), true)),
         Node::IsNull(e, true) if is_column(e) => Some(Sarg::NotNull),

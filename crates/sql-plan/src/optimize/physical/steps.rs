@@ -10,6 +10,7 @@ use crate::optimize::conditions::{CondInfo, Request};
 use crate::optimize::physical::access::Choice;
 use crate::optimize::physical::hashing::hashable;
 use crate::optimize::physical::order::Ordered;
+use crate::optimize::rewrite::elements::is_for_look_ups;
 use crate::plan::{HashKey, LateExpr, NestPlan, Step};
 use sql_expr::{CmpOp, Expr, Node};
 
@@ -65,6 +66,9 @@ pub(crate) fn build_steps(
         });
     }
     for ((c, owner), follows) in conds.into_iter().zip(owner).zip(follows) {
+        if owner.is_none() && c.copied && is_for_look_ups(&c.expr) {
+            continue;
+        }
         if !follows {
             place(req, c, owner, &tables, &spans, &end_of_nest, &mut steps)?;
         }

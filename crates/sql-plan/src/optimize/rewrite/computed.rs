@@ -43,7 +43,8 @@ fn computed(tables: &[FromTable], cx: &EvalCtx<'_>) -> Vec<Computed> {
             continue;
         };
         for (at, c) in table.def.columns.iter().enumerate() {
-            if c.generated.is_some() && table.is_indexed(at as u16) {
+            // A list is looked for in another way.
+            if c.generated.is_some() && !c.is_list() && table.is_indexed(at as u16) {
                 all.extend(one(place, t, table, at, c, cx));
             }
         }
@@ -113,11 +114,22 @@ fn plain(ty: &DataType) -> DataType {
 }
 
 /// The same text for the same expressions over a table's row, which is read under this slot.
-fn written(e: &Expr, slot: u16) -> String {
+pub(super) fn written(e: &Expr, slot: u16) -> String {
     fn nullable(e: &mut Expr) {
         // A column of a table of an outer join may be NULL, whatever its definition says.
         e.ty.nullable = true;
+        if let Node::Call(c) = &mut e.node
+            && c.def.name == "json_extract"
+        {
+            c.args.iter_mut().skip(1).for_each(plain_path);
+        }
         e.each_child_mut(&mut nullable);
+    }
+    /// Of a path in a document its characters count, and not how the session compares texts.
+    fn plain_path(path: &mut Expr) {
+        if matches!(path.as_const(), Some(Val::Bytes(b)) if b.is_ascii()) {
+            path.ty = ExprType::null();
+        }
     }
     let mut e = e.clone();
     e.map_columns(&mut |c| {
@@ -130,7 +142,7 @@ fn written(e: &Expr, slot: u16) -> String {
 
 /// Whether an expression has the same value for a row in every session. What reads text as a date or a time follows `sql_mode` and the time
 /// zone, a TIMESTAMP is the session's time, and a quotient has as many digits as the session wants.
-fn is_steady(e: &Expr) -> bool {
+pub(super) fn is_steady(e: &Expr) -> bool {
     !e.any(&|x| is_rounded(x) || follows_session(x))
 }
 

@@ -4,6 +4,7 @@
 pub(super) mod alternatives;
 pub mod computed;
 pub(super) mod derived;
+pub(super) mod elements;
 pub(super) mod equalities;
 pub(super) mod exists;
 pub(super) mod extremes;

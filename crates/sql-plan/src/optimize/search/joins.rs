@@ -19,6 +19,7 @@ use crate::optimize::physical::range::rejects_null;
 use crate::optimize::physical::steps::build_steps;
 use crate::optimize::rewrite::alternatives;
 use crate::optimize::rewrite::computed;
+use crate::optimize::rewrite::elements;
 use crate::optimize::rewrite::equalities;
 use crate::optimize::search::first_rows;
 use crate::optimize::search::join_order::Graph;
@@ -266,6 +267,9 @@ fn arrange(
     conds.extend(alternatives::implied(&conds, req.places));
     let (tables, nest_of) = (req.tables, &req.joins.nest_of);
     conds.extend(computed::implied(
+        &conds, tables, nest_of, req.places, req.cx,
+    ));
+    conds.extend(elements::implied(
         &conds, tables, nest_of, req.places, req.cx,
     ));
     equalities::close(&mut conds, req.tables, &req.joins.nest_of, req.places);

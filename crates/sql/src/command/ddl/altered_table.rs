@@ -282,7 +282,7 @@ impl<'a> Draft<'a> {
                 }
             }
         }
-        foreign_keys::drop_needless(&mut self.indexes);
+        foreign_keys::drop_needless(&mut self.indexes, are_lists(&self.columns));
         foreign_keys::name_all(
             &self.old.name,
             &self.old.foreign_keys,
@@ -424,4 +424,9 @@ fn new_options(
         row_format::check(&old.name, &options, FormatUse::Alter, ctx.cx.vars, warnings)?;
     }
     Ok(options)
+}
+
+/// Which columns are multi-valued key parts, by their numbers.
+fn are_lists(columns: &[Column]) -> impl Fn(u16) -> bool + '_ {
+    |n| columns.iter().any(|c| c.number == n && c.def.is_list())
 }

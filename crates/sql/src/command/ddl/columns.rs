@@ -112,6 +112,7 @@ fn own_key(kind: ast::IndexKind, column: &str) -> ast::IndexDef {
                 length: None,
             },
             desc: false,
+            asc: false,
         }],
         options: ast::IndexOptions::default(),
     }
@@ -241,6 +242,7 @@ fn attribute<'w>(
                 expr: text,
                 stored,
                 hidden: false,
+                elements: None,
             });
             b.expression = Some(expr.clone());
         }

@@ -8,6 +8,7 @@ use types::error::codes;
 use super::keys::column_index;
 use crate::context::parse_error;
 use sql_expr::func;
+use sql_expr::func::json_list;
 use sql_parser::ast::{self, CastType, Expr, IntroducedLit, LiteralForm};
 use sql_parser::{Options, parse_expr};
 use types::depth::room::within_a_thread;
@@ -165,6 +166,11 @@ pub(super) fn keep(
     }
     let mut expr = written.clone();
     let mut read = Vec::new();
+    // A list is the whole of a key part.
+    let mut list = match (&expr, owner) {
+        (Expr::Cast(c), Owner::Index(_)) => c.array,
+        _ => false,
+    };
     expr.walk_mut::<SqlError>(&mut |e| {
         refuse(e, owner)?;
         match e {
@@ -176,6 +182,18 @@ pub(super) fn keep(
                 }));
             }
             // What a session has for text that names no character set is the session's.
+            Expr::Cast(cast) if cast.array && std::mem::take(&mut list) => {
+                json_list::element_type(&cast.target)?;
+                // Texts of a list have a collation of their own.
+                if let CastType::Char { charset, .. } = &mut cast.target {
+                    *charset = None;
+                }
+            }
+            Expr::Cast(cast) if cast.array => {
+                return Err(SqlError::not_supported(
+                    "Use of CAST( .. AS .. ARRAY) outside of functional index in CREATE(non-SELECT)/ALTER TABLE or in general expressions",
+                ));
+            }
             Expr::Cast(cast) => {
                 if let CastType::Char { charset, .. } = &mut cast.target {
                     charset.get_or_insert_with(|| LITERALS.into());

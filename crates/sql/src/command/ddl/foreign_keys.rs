@@ -164,6 +164,7 @@ pub(super) fn index_for(
             length: None,
         },
         desc: false,
+        asc: false,
     };
     let name = written.constraint.as_ref().or(written.name.as_ref());
     let index = ast::IndexDef {
@@ -178,11 +179,13 @@ pub(super) fn index_for(
     Ok(index)
 }
 
-/// Takes out indexes that were made for foreign keys where another serves as well.
-pub(super) fn drop_needless(indexes: &mut Vec<IndexDef>) {
+/// Takes out indexes that were made for foreign keys where another serves as well. `is_list`: whether a column is a multi-valued key part, whose
+/// index has not each row.
+pub(super) fn drop_needless(indexes: &mut Vec<IndexDef>, is_list: impl Fn(u16) -> bool) {
     let serves = |other: &IndexDef, x: &IndexDef| {
         let mut parts = other.parts.iter().zip(&x.parts);
         other.parts.len() >= x.parts.len()
+            && !other.parts.iter().any(|p| is_list(p.column))
             && parts.all(|(a, b)| {
                 // One in the other direction is another index, as in MySQL.
                 (a.column, a.descending) == (b.column, b.descending) && a.prefix == 0

@@ -5,12 +5,13 @@
 
 use engine::{ColumnDef, GeneratedDef, IndexDef, TableDef};
 use types::error::codes;
-use types::{DataType, SqlError, Warning};
+use types::{DataType, LobSize, SqlError, Warning};
 
 use super::expression::{self, Kept, Owner};
 use super::keys;
+use sql_expr::func::json_list;
 use sql_expr::{EvalCtx, Shape};
-use sql_parser::ast::{self, Expr, IndexKind, KeyPartKind};
+use sql_parser::ast::{self, Expr, IndexKind, KeyPart, KeyPartKind};
 use sql_plan::bind::row_rules;
 
 /// Bytes of the longest value that is no BLOB.
@@ -22,7 +23,7 @@ const LONGEST_NAME: usize = 64;
 /// One index as its definition says; the columns of its functional parts come to the others. `table` is the schema and the name.
 ///
 /// # Errors
-/// As [`keys::build`]; 1054, 3753, 3754, 3756 to 3762, 3800.
+/// As [`keys::build`]; 1054, 1221, 1235, 3753, 3754, 3756 to 3762, 3800.
 pub(super) fn build(
     columns: &mut Vec<ColumnDef>,
     def: &ast::IndexDef,
@@ -32,14 +33,38 @@ pub(super) fn build(
     warnings: &mut Vec<Warning>,
 ) -> Result<IndexDef, SqlError> {
     let mut made = Vec::new();
+    let mut lists = 0;
     for p in &def.parts {
         if let KeyPartKind::Expr(e) = &p.what {
             let column = part(columns, def, e, table, cx)?;
+            if column.is_list() {
+                lists += 1;
+                refuse_list(p, lists)?;
+            }
             made.push(columns.len() as u16);
             columns.push(column);
         }
     }
     keys::build(columns, def, &made, longest, warnings)
+}
+
+/// Refuses a multi-valued part that has an order, or that is not the only one.
+///
+/// # Errors
+/// 1221, 1235.
+fn refuse_list(p: &KeyPart, lists: usize) -> Result<(), SqlError> {
+    if p.asc || p.desc {
+        return Err(SqlError::new(
+            codes::ER_WRONG_USAGE,
+            "Incorrect usage of multi-valued index and explicit index order",
+        ));
+    }
+    match lists {
+        1 => Ok(()),
+        _ => Err(SqlError::not_supported(
+            "more than one multi-valued key part per index",
+        )),
+    }
 }
 
 fn part(
@@ -69,6 +94,7 @@ fn part(
             expr: kept.text,
             stored: false,
             hidden: true,
+            elements: None,
         }),
         ..ColumnDef::new("", DataType::Null)
     };
@@ -101,6 +127,14 @@ fn give_type(
         return Ok(());
     };
     let e = row_rules::bound(text, columns, cx)?;
+    if let Some(elements) = json_list::elements_of(&e) {
+        column.ty = DataType::Blob(LobSize::Long);
+        column.nullable = true;
+        if let Some(g) = &mut column.generated {
+            g.elements = Some(elements);
+        }
+        return Ok(());
+    }
     if e.ty.shape == Shape::Json {
         let code = codes::ER_FUNCTIONAL_INDEX_ON_JSON_OR_GEOMETRY_FUNCTION;
         return Err(SqlError::fixed(code));

@@ -131,7 +131,7 @@ pub fn build(
             }
         };
         let (mut prefix, mut part_bytes) = prefix(&columns[at], length)?;
-        let ty = &columns[at].ty;
+        let ty = columns[at].key_type();
         let may_cut = longest.cut && !columns[at].is_hidden();
         if part_bytes > longest.part && may_cut && kind == IndexKind::Plain && ty.is_string() {
             let e = SqlError::key_too_long(longest.part as usize);
@@ -215,7 +215,7 @@ pub fn check_again(
     let mut bytes = 0;
     for p in &mut index.parts {
         let column = &columns[usize::from(p.column)];
-        let length = match &column.ty {
+        let length = match column.key_type() {
             DataType::Char { chars, .. } | DataType::VarChar { chars, .. } => Some(*chars),
             DataType::Binary(n) | DataType::VarBinary(n) => Some(*n),
             t if t.is_lob() => Some(u32::MAX),
@@ -250,8 +250,8 @@ pub(super) fn prefix_instead(
 
 /// Prefix in characters (0 for the whole column) and the bytes the part may take.
 fn prefix(column: &ColumnDef, length: Option<u64>) -> Result<(u32, u64), SqlError> {
-    let name = &column.name;
-    if matches!(column.ty, DataType::Json) {
+    let (name, ty) = (&column.name, column.key_type());
+    if matches!(ty, DataType::Json) {
         return Err(SqlError::new(
             codes::ER_JSON_USED_AS_KEY,
             format!(
@@ -265,10 +265,10 @@ fn prefix(column: &ColumnDef, length: Option<u64>) -> Result<(u32, u64), SqlErro
             "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys",
         )
     };
-    let whole = column.ty.max_bytes();
-    let width = column.ty.collation().charset().max_len() as u64;
+    let whole = ty.max_bytes();
+    let width = ty.collation().charset().max_len() as u64;
     let Some(n) = length else {
-        if column.ty.is_lob() {
+        if ty.is_lob() {
             return Err(SqlError::new(
                 codes::ER_BLOB_KEY_WITHOUT_LENGTH,
                 format!("BLOB/TEXT column '{name}' used in key specification without a key length"),
@@ -282,18 +282,18 @@ fn prefix(column: &ColumnDef, length: Option<u64>) -> Result<(u32, u64), SqlErro
             format!("Key part '{name}' length cannot be 0"),
         ));
     }
-    let chars = match &column.ty {
+    let chars = match ty {
         DataType::Char { chars, .. } | DataType::VarChar { chars, .. } => u64::from(*chars),
         DataType::Binary(n) | DataType::VarBinary(n) => u64::from(*n),
         t if t.is_lob() => t.max_bytes() / width,
         _ => return Err(wrong()),
     };
-    if n > chars && !column.ty.is_lob() {
+    if n > chars && !ty.is_lob() {
         return Err(wrong());
     }
     let bytes = n.saturating_mul(width);
     // A prefix as long as the column is the whole column.
-    if n == chars && !column.ty.is_lob() {
+    if n == chars && !ty.is_lob() {
         return Ok((0, whole));
     }
     Ok((u32::try_from(n).unwrap_or(u32::MAX), bytes))
@@ -408,6 +408,11 @@ pub fn check_auto_increment(columns: &[ColumnDef], indexes: &[IndexDef]) -> Resu
     let leads = |c: usize| {
         indexes
             .iter()
+            .filter(|i| {
+                !i.parts
+                    .iter()
+                    .any(|p| columns[usize::from(p.column)].is_list())
+            })
             .any(|i| i.parts.first().is_some_and(|p| usize::from(p.column) == c))
     };
     match autos.as_slice() {

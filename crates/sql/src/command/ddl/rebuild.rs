@@ -11,6 +11,7 @@ use crate::command::scalar;
 use crate::context::Session;
 use sql_exec::CheckRow as _;
 use sql_exec::{Built, now_value, whole};
+use sql_expr::func::json_list;
 use sql_expr::vars::SqlMode;
 use sql_expr::{EvalCtx, Expr, NoRow, json};
 use sql_plan::bind::row_rules::{self, RowRules};
@@ -200,7 +201,7 @@ impl<'a, 's> Maker<'a, 's> {
                     inserted: &[],
                     rest: &NoRow,
                 };
-                let v = e.eval(self.cx, &so_far)?;
+                let v = e.eval(self.cx, &so_far).map_err(|e| self.of_list(e, at))?;
                 let ty = &self.new.columns[at].ty;
                 out[at] = self.assigned(at, v.as_assigned_ref(&e.ty, ty))?;
             }
@@ -214,6 +215,16 @@ impl<'a, 's> Maker<'a, 's> {
             return Err(self.rules.violation(which));
         }
         Ok(out)
+    }
+
+    /// What is no element of a multi-valued key part, by the name of its index.
+    fn of_list(&self, e: SqlError, at: usize) -> SqlError {
+        if !self.new.columns[at].is_list() {
+            return e;
+        }
+        let has = |i: &&engine::IndexDef| i.parts.iter().any(|p| usize::from(p.column) == at);
+        let index = self.new.indexes.iter().find(has).map_or("", |i| &i.name);
+        json_list::of_index(e, index, self.line)
     }
 
     /// Gives the row the next number if it has none.

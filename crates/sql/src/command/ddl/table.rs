@@ -78,7 +78,8 @@ pub fn definition(
             KeyDef::Check(_) => {}
         }
     }
-    foreign_keys::drop_needless(&mut indexes);
+    let is_list = |n: u16| columns[usize::from(n)].is_list();
+    foreign_keys::drop_needless(&mut indexes, is_list);
     foreign_keys::name_all(name, &[], &mut references)?;
     keys::name_all(&columns, &mut indexes)?;
     functional::name_columns(&mut columns, &indexes);

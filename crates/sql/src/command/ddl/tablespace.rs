@@ -4,6 +4,8 @@
 //! generated is taken as it stands there.
 
 use engine::TableDef;
+use types::keyenc::KeyPart;
+use types::multi::Elements;
 use types::error::{Level, Warning, codes};
 use types::rowfield::is_valid;
 use types::{DataType, SqlError, Value, ValueRef};
@@ -65,6 +67,7 @@ fn sound_row(def: &TableDef, row: &[ValueRef<'_>]) -> Result<Vec<Value>, SqlErro
         let v = *v;
         let may = match v {
             ValueRef::Null => c.nullable,
+            v if c.is_list() => is_list(c.key_type(), v),
             v => is_valid(&c.ty, v) && (c.ty != DataType::Json || is_json(v)),
         };
         if !may {
@@ -82,7 +85,56 @@ fn sound_row(def: &TableDef, row: &[ValueRef<'_>]) -> Result<Vec<Value>, SqlErro
     Ok(values)
 }
 
+/// Whether it is a list whose elements have keys of this type, in their order. Another server has written it: entries are made of it.
+fn is_list(elements: &DataType, v: ValueRef<'_>) -> bool {
+    let Some(bytes) = v.as_bytes() else {
+        return false;
+    };
+    let part = KeyPart::new(elements.clone(), true);
+    let mut last: Option<&[u8]> = None;
+    let mut seen = 0;
+    for (key, text) in Elements::of(bytes) {
+        let whole = part.decode(key).is_some_and(|(_, n)| n == key.len());
+        if !whole || last.is_some_and(|l| l >= key) {
+            return false;
+        }
+        last = Some(key);
+        // With the lengths of both.
+        seen += key.len() + text.len() + 6;
+    }
+    seen == bytes.len()
+}
+
 fn is_json(v: ValueRef<'_>) -> bool {
     let text = v.as_bytes().and_then(|b| std::str::from_utf8(b).ok());
     text.is_some_and(|text| json::parse(text).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::multi::ListBuilder;
+
+    #[test]
+    fn a_list_of_another_server_is_looked_through() {
+        let ty = DataType::UBIGINT;
+        let part = KeyPart::new(ty.clone(), true);
+        let mut list = ListBuilder::default();
+        for n in [3, 1, 2] {
+            let mut key = Vec::new();
+            part.encode(ValueRef::UInt(n), &mut key);
+            list.push(key, n.to_string().into_bytes());
+        }
+        let list = list.finish();
+        assert!(is_list(&ty, ValueRef::Bytes(&list)) && is_list(&ty, ValueRef::Bytes(b"")));
+        assert!(!is_list(&DataType::Date, ValueRef::Bytes(&list)));
+        let one = list.len() / 3;
+        for cut in (1..list.len()).filter(|n| n % one != 0) {
+            assert!(!is_list(&ty, ValueRef::Bytes(&list[..cut])), "{cut}");
+        }
+        let mut turned = list[one..].to_vec();
+        turned.extend_from_slice(&list[..one]);
+        assert!(!is_list(&ty, ValueRef::Bytes(&turned)));
+        assert!(!is_list(&ty, ValueRef::Int(1)));
+    }
 }

@@ -80,7 +80,12 @@ fn scope(t: &FromTable, invisible: bool, wanted: ast::IndexHintScope) -> Result<
         });
     };
     let indexes = table.def.indexes.iter();
-    let mut usable: Vec<bool> = indexes.map(|i| invisible || !i.invisible).collect();
+    // One that has not each row once is for look-ups alone.
+    let serves = |i: &engine::IndexDef| {
+        wanted == ast::IndexHintScope::Join || table.def.list_part(i).is_none()
+    };
+    let visible = |i: &engine::IndexDef| invisible || !i.invisible;
+    let mut usable: Vec<bool> = indexes.map(|i| visible(i) && serves(i)).collect();
     let mut forced = false;
     let mut only: Option<Vec<bool>> = None;
     for h in &t.hints {

@@ -63,6 +63,9 @@ impl Paths<'_> {
         selectivity: &Selectivity<'_>,
     ) -> Option<(RangeAccess, Weight)> {
         let arm = arm_range(self.from, index, def, conds, foreign)?;
+        if !self.pins_elements(index, arm.prefix.len()) {
+            return None;
+        }
         let mut own = conds.iter().filter_map(|c| {
             let says = |p: &engine::IndexPart| {
                 let ty = self.from.expr_type(usize::from(p.column));
@@ -130,8 +133,9 @@ impl Paths<'_> {
             union.range.arms.push(arm);
         }
         let first = union.range.arms.first()?.index;
+        // A row may be found by several of its elements.
         let several = union.range.arms.iter().any(|a| a.index != first);
-        several.then_some(union)
+        (several || self.list_part(first).is_some()).then_some(union)
     }
 }
 

@@ -6,7 +6,17 @@ use super::{Path, Paths};
 impl Paths<'_> {
     /// Whether the first row of an index may be read.
     pub fn allows(&self, index: usize) -> bool {
-        self.allowed.index(index)
+        self.allowed.index(index) && self.list_part(index).is_none()
+    }
+
+    /// The part of an index that has several values in a row: rows are found by it once, and all of them, only where it has one value.
+    pub(super) fn list_part(&self, index: usize) -> Option<usize> {
+        self.table().and_then(|t| t.list_part(index))
+    }
+
+    /// Whether so many leading parts of an index that have values leave each row once.
+    pub(super) fn pins_elements(&self, index: usize, parts: usize) -> bool {
+        self.list_part(index).is_none_or(|at| at < parts)
     }
 
     /// Whether an index may be used to find the rows of groups one behind the other.

@@ -180,7 +180,7 @@ impl<'a> Paths<'a> {
                 continue;
             };
             for (i, index) in table.def.indexes.iter().enumerate() {
-                let usable = index.kind != IndexKind::Hidden && paths.allowed.index(i);
+                let usable = index.kind != IndexKind::Hidden && paths.allows(i);
                 if usable && paths.has_ranges(i) {
                     let any = paths.any_of(i, &arms, table, &foreign, &read, selectivity);
                     paths.any.extend(any);
@@ -337,6 +337,9 @@ impl<'a> Paths<'a> {
         let prefix = self.prefix(index, bound, table, self.small);
         let known = |s: &Said| s.share.filter(|_| !self.small);
         let k = prefix.equal.len();
+        if !self.pins_elements(index, k) {
+            return None;
+        }
         let plain = prefix.equal.iter().all(|&n| match &self.said[n].sarg {
             Sarg::Equal(_, null_safe) => !null_safe,
             _ => true,
