@@ -1,13 +1,13 @@
 //! The planted bugs (`base::mutant!`) and which tool must find which. `cargo xtask mutants` plants them one at a time; the tests
 //! here hold the lists to the tree: every bug is in one of them, and every model has a bug that makes it fail.
 
+mod cases;
 mod space;
 mod waits;
 mod waits_outside;
 
-pub use space::SPACE;
-mod cases;
 pub use cases::CASES;
+pub use space::SPACE;
 pub use waits::WAITS;
 pub use waits_outside::WAITS_OUTSIDE;
 

@@ -7,7 +7,7 @@ pub mod codes;
 mod ctors;
 mod state;
 
-pub use codes::{CODES, CodeInfo};
+pub use codes::CodeInfo;
 pub use state::SqlState;
 use std::fmt;
 

@@ -77,7 +77,7 @@ impl From<Fault> for SqlError {
             Fault::MissingFile => codes::ER_REGEXP_MISSING_FILE,
         };
         // None of the other templates has a place to fill.
-        let text = codes::CODES.iter().find(|c| c.code == code);
+        let text = codes::info(code);
         SqlError::new(code, text.map_or("", |c| c.template))
     }
 }

@@ -6,7 +6,7 @@ use sql_parser::ast::{
 use types::SqlError;
 use types::error::codes;
 
-use super::{Block, Compiler, Label, named};
+use super::{Compiler, Label, Names, named};
 use crate::code::{Handler, Op, Scope, Sql, Variable};
 use crate::condition::{Caught, Signalled, state_of};
 
@@ -23,7 +23,7 @@ impl Compiler<'_> {
         let outer = self.scope;
         let cursors = self.program.cursors.len() as u32;
         self.label(b.label.as_ref(), None, cursors)?;
-        self.blocks.push(Block::default());
+        self.blocks.push(Names::default());
         self.program.scopes.push(Scope {
             parent: Some(outer),
             ..Scope::default()
@@ -54,7 +54,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn own(&mut self) -> &mut Block {
+    fn own(&mut self) -> &mut Names {
         // There is one always: that of the parameters.
         let last = self.blocks.len() - 1;
         &mut self.blocks[last]

@@ -41,7 +41,7 @@ pub struct Source<'a> {
 
 /// The names that a block declares; in small letters.
 #[derive(Default)]
-struct Block {
+struct Names {
     variables: Vec<(String, Slot)>,
     conditions: Vec<(String, Caught)>,
     cursors: Vec<(String, u32)>,
@@ -66,7 +66,7 @@ struct Compiler<'a> {
     text: &'a [u8],
     is_variable: &'a dyn Fn(&str) -> bool,
     program: Program,
-    blocks: Vec<Block>,
+    blocks: Vec<Names>,
     labels: Vec<Label>,
     scope: u32,
 }
@@ -82,7 +82,7 @@ pub fn compile(source: &Source<'_>) -> Result<Program, SqlError> {
         text: source.text,
         is_variable: source.is_variable,
         program: Program::default(),
-        blocks: vec![Block::default()],
+        blocks: vec![Names::default()],
         labels: Vec::new(),
         scope: 0,
     };

@@ -4,9 +4,9 @@
 //! generated is taken as it stands there.
 
 use engine::TableDef;
+use types::error::{Level, Warning, codes};
 use types::keyenc::KeyPart;
 use types::multi::Elements;
-use types::error::{Level, Warning, codes};
 use types::rowfield::is_valid;
 use types::{DataType, SqlError, Value, ValueRef};
 

@@ -4,9 +4,12 @@ use super::*;
 
 #[test]
 fn table_is_sorted_and_well_formed() {
-    assert!(CODES.windows(2).all(|w| w[0].code < w[1].code));
-    assert!(CODES.iter().all(|c| c.sqlstate.len() == 5));
-    assert!(CODES.len() > 150);
+    let tables = [BEFORE_3000, from_3000::FROM_3000];
+    let all: Vec<&CodeInfo> = tables.iter().flat_map(|t| t.iter()).collect();
+    assert!(all.windows(2).all(|w| w[0].code < w[1].code));
+    assert!(all.iter().all(|c| c.sqlstate.len() == 5));
+    assert!(all.iter().all(|c| info(c.code).is_some()));
+    assert!(all.len() > 150);
 }
 
 #[test]
