@@ -146,6 +146,8 @@ impl Cli {
             "--skip-reconnect",
             "--comments",
             "--default-character-set=utf8mb4",
+            // A body of a program has `;` inside.
+            "--delimiter=;;",
         ]);
         match via {
             Via::Socket(path) => command
@@ -203,7 +205,7 @@ impl Cli {
         self.sent += 1;
         self.pending = Answer::default();
         // The mark is printed by the client program itself: another statement would clear warnings and ROW_COUNT().
-        let text = format!("{sql};\n\\! echo '{}'\n", self.marker());
+        let text = format!("{sql};;\n\\! echo '{}'\n", self.marker());
         self.input
             .write_all(text.as_bytes())
             .and_then(|()| self.input.flush())
