@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// How many lines the lists have, all of them together. It may only fall.
 #[cfg(test)]
-const MOST: usize = 284;
+const MOST: usize = 278;
 
 /// Why a test fails here.
 #[derive(Debug, Clone, PartialEq, Eq)]
