@@ -547,7 +547,11 @@ pub fn set_child(b: &mut Bytes, slot: usize, child: u32) -> EditResult {
     if slot >= InnerNode::new(b).count() {
         return Err("no such slot");
     }
-    let slot_at = slot_place(b, slot);
-    put_u32(b, slot_at + 4, child);
+    // A damaged page may name more slots than it has room for.
+    let at = slot_place(b, slot) + 4;
+    if at + 4 > b.len() {
+        return Err("a slot behind the page");
+    }
+    put_u32(b, at, child);
     Ok(())
 }

@@ -413,3 +413,12 @@ fn nodes_with_entries_that_cannot_be_read_are_not_merged() {
     assert_eq!(n.entry(0), None);
     assert_eq!(plan::merged_size(&n, &n), usize::MAX);
 }
+
+#[test]
+fn a_child_behind_the_page_is_refused() {
+    let mut b = empty(b"a", b"b");
+    // As a damaged page may say.
+    le::put_u16(&mut b[..], COUNT_AT, u16::MAX);
+    assert!(edit::set_child(&mut b, 60_000, 7).is_err());
+    assert!(edit::set_child(&mut b, 3, 7).is_ok());
+}
