@@ -24,6 +24,7 @@ impl Space {
             return Ok(false);
         }
         // Who has read the number of a page that is free by now may still ask for it.
+        self.cut_to.fetch_max(self.room(), Ordering::AcqRel);
         self.cut_from.fetch_min(end, Ordering::AcqRel);
         match &self.shadow {
             Some(shadow) => shadow.cut(end),
@@ -33,9 +34,12 @@ impl Space {
         Ok(true)
     }
 
-    /// Whether the page lay behind the file's end at some time: it is free, unless it was written since.
+    /// Whether the page was cut off with the file's end at some time: it is free, unless it was written since. A number that the file never had is
+    /// damage.
     pub(crate) fn was_cut_off(&self, page: PageNo) -> bool {
+        let from = self.cut_from.load(Ordering::Acquire);
+        let cut_off = (from..self.cut_to.load(Ordering::Acquire)).contains(&page.0);
         // A map is never cut off, and one that was never written has to be made.
-        page.0 >= self.cut_from.load(Ordering::Acquire) && !page.0.is_multiple_of(GROUP)
+        cut_off && !page.0.is_multiple_of(GROUP)
     }
 }

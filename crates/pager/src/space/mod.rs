@@ -61,6 +61,8 @@ pub struct Space {
     dropped: AtomicBool,
     /// The lowest page that was ever cut off since the file was opened; `u32::MAX`: none was.
     cut_from: AtomicU32,
+    /// Behind the highest one; 0: none was.
+    cut_to: AtomicU32,
     /// Of a temporary one: what its file is counted in.
     quota: Option<Arc<dyn FileQuota>>,
 }
@@ -97,6 +99,7 @@ impl Space {
             unsynced: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
             cut_from: AtomicU32::new(u32::MAX),
+            cut_to: AtomicU32::new(0),
             quota: None,
         }
     }
