@@ -80,7 +80,10 @@ impl Binder<'_> {
         let mut args = self.bind_all(&c.args)?;
         self.show_padded(&mut args);
         let mut ty = def
-            .bind(&InferCx::new(self.cx, def.name), &mut args)
+            .bind(
+                &InferCx::new(self.cx, self.connection(), def.name),
+                &mut args,
+            )
             .map_err(|e| {
                 if e.code == 1582 {
                     SqlError::wrong_param_count(&c.name)

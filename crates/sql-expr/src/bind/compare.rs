@@ -35,7 +35,7 @@ impl Binder<'_> {
             if exact == Comparer::Double {
                 fit_digits(a, b);
                 fit_digits(b, a);
-                return Comparer::of_operator(a, b, self.cx.collation, op);
+                return Comparer::of_operator(a, b, self.connection(), op);
             }
             return Ok(exact);
         }
@@ -55,7 +55,7 @@ impl Binder<'_> {
             return self.row_pair(a, b, op, Self::exact_pair);
         }
         if any_json([&a.ty, &b.ty]) {
-            return Comparer::choose(&a.ty, &b.ty, self.cx.collation, op);
+            return Comparer::choose(&a.ty, &b.ty, self.connection(), op);
         }
         if a.ty.is_number() {
             b.make_number();
@@ -68,10 +68,10 @@ impl Binder<'_> {
         self.fit_constant(b, a)?;
         self.fit_constant(a, b)?;
         if a.ty.is_text() && b.ty.is_text() {
-            let c = unify::unify(&mut [a, b], self.cx.collation, true, op)?;
+            let c = unify::unify(&mut [a, b], self.connection(), true, op)?;
             return Ok(Comparer::Text(c.collation));
         }
-        Comparer::choose(&a.ty, &b.ty, self.cx.collation, op)
+        Comparer::choose(&a.ty, &b.ty, self.connection(), op)
     }
 
     fn row_pair(
@@ -102,7 +102,7 @@ impl Binder<'_> {
                     .iter()
                     .zip(&y)
                     .map(|(x, y)| {
-                        let how = Comparer::choose(x, y, self.cx.collation, op)?;
+                        let how = Comparer::choose(x, y, self.connection(), op)?;
                         Ok(how.by_digits(x, y))
                     })
                     .collect::<Result<Vec<_>, SqlError>>()?;
@@ -149,8 +149,8 @@ impl Binder<'_> {
         let types = [x.ty, low.ty, high.ty];
         if any_json(types.iter()) {
             return Ok([
-                Comparer::choose(&x.ty, &low.ty, self.cx.collation, op)?,
-                Comparer::choose(&x.ty, &high.ty, self.cx.collation, op)?,
+                Comparer::choose(&x.ty, &low.ty, self.connection(), op)?,
+                Comparer::choose(&x.ty, &high.ty, self.connection(), op)?,
             ]);
         }
         let words = |t: &ExprType| t.is_text() || t.is_temporal() || t.shape == Shape::Null;
@@ -159,12 +159,12 @@ impl Binder<'_> {
             return Ok([Comparer::DateTime, Comparer::DateTime]);
         }
         if types.iter().all(words) && !types.iter().all(times) {
-            let c = unify::unify(&mut [x, low, high], self.cx.collation, true, op)?.collation;
+            let c = unify::unify(&mut [x, low, high], self.connection(), true, op)?.collation;
             return Ok([Comparer::Text(c), Comparer::Text(c)]);
         }
         let mut comparers = [
-            Comparer::choose(&x.ty, &low.ty, self.cx.collation, op)?,
-            Comparer::choose(&x.ty, &high.ty, self.cx.collation, op)?,
+            Comparer::choose(&x.ty, &low.ty, self.connection(), op)?,
+            Comparer::choose(&x.ty, &high.ty, self.connection(), op)?,
         ];
         // a number among the three makes the comparison one of numbers
         if comparers.contains(&Comparer::Double) {

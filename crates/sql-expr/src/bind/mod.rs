@@ -278,7 +278,7 @@ pub struct Binder<'b> {
 }
 
 impl<'b> Binder<'b> {
-    /// The collation of literals.
+    /// The collation of literals, and of the text that functions make of what is none: the connection's, or that under which a text is kept.
     fn connection(&self) -> CollationId {
         self.scope.kept_under().unwrap_or(self.cx.collation)
     }
@@ -438,14 +438,14 @@ impl<'b> Binder<'b> {
         }
         Expr {
             node: Node::Param(n, false),
-            ty: ExprType::text(65_535, self.cx.collation, Coercibility::Literal, true),
+            ty: ExprType::text(65_535, self.connection(), Coercibility::Literal, true),
         }
     }
 
     fn user_var(&self, name: &str) -> Expr {
         let ty = self.cx.with_user_vars(|u| u.get(name).map(|v| v.ty));
         let mut ty = ty.map_or(
-            ExprType::text(16_777_215, self.cx.collation, Coercibility::Implicit, true),
+            ExprType::text(16_777_215, self.connection(), Coercibility::Implicit, true),
             ExprType::or_null,
         );
         ty.boolean = false;

@@ -207,7 +207,10 @@ impl Binder<'_> {
     pub(super) fn function(&self, name: &str, mut args: Vec<Expr>) -> Result<Expr, SqlError> {
         let def = func::find(name).ok_or_else(|| SqlError::no_such_function(name))?;
         self.show_padded(&mut args);
-        let ty = def.bind(&func::InferCx::new(self.cx, def.name), &mut args)?;
+        let ty = def.bind(
+            &func::InferCx::new(self.cx, self.connection(), def.name),
+            &mut args,
+        )?;
         Ok(Expr {
             node: Node::Call(Call { def, args }),
             ty,
@@ -259,7 +262,7 @@ impl Binder<'_> {
             return others.into_iter().map(pair).collect();
         }
         if any_json(others.iter().map(|m| &m.ty).chain([&x.ty])) {
-            let how = |m: &mut Expr| Comparer::choose(&x.ty, &m.ty, self.cx.collation, op);
+            let how = |m: &mut Expr| Comparer::choose(&x.ty, &m.ty, self.connection(), op);
             return others.into_iter().map(how).collect();
         }
         // A parameter takes the type of the members where they are of one kind.
@@ -292,13 +295,13 @@ impl Binder<'_> {
         if x.ty.is_text() && others.iter().any(|m| m.ty.is_text()) {
             let members = others.iter_mut().map(|m| &mut **m);
             let mut texts: Vec<&mut Expr> = std::iter::once(&mut *x).chain(members).collect();
-            text = Some(unify::unify(&mut texts, self.cx.collation, true, op)?.collation);
+            text = Some(unify::unify(&mut texts, self.connection(), true, op)?.collation);
         }
         others
             .into_iter()
             .map(|m| match text {
                 Some(c) if m.ty.is_text() || m.ty.shape == Shape::Null => Ok(Comparer::Text(c)),
-                _ => Comparer::choose(&x.ty, &m.ty, self.cx.collation, op),
+                _ => Comparer::choose(&x.ty, &m.ty, self.connection(), op),
             })
             .collect()
     }
@@ -326,7 +329,7 @@ impl Binder<'_> {
             Some(e) => self.escape(e)?,
         };
         let mut texts = [&mut text, &mut pattern];
-        let c = unify::unify(&mut texts, self.cx.collation, true, "like")?;
+        let c = unify::unify(&mut texts, self.connection(), true, "like")?;
         let nullable = text.ty.nullable || pattern.ty.nullable;
         Ok(Expr {
             node: Node::Like(Box::new(LikeNode {
@@ -376,7 +379,7 @@ impl Binder<'_> {
         regexp::check_bytes(&args, usage)?;
         // The replacement has no say in the collation, and is converted to what the others agree on.
         let mut parts: Vec<&mut Expr> = args.iter_mut().take(2).collect();
-        let c = unify::unify(&mut parts, self.cx.collation, true, usage.name())?;
+        let c = unify::unify(&mut parts, self.connection(), true, usage.name())?;
         if usage == RegexpUse::Replace {
             transcode(&mut args[2], c.collation);
         }
@@ -430,7 +433,7 @@ impl Binder<'_> {
         };
         let mut parts: Vec<&Expr> = arms.iter().map(|(_, _, t)| t).collect();
         parts.extend(&otherwise);
-        let mut ty = arms::common_of(&parts, self.cx.collation, "case")?;
+        let mut ty = arms::common_of(&parts, self.connection(), "case")?;
         ty.nullable |= otherwise.is_none();
         let arms = arms
             .into_iter()

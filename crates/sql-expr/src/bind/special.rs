@@ -56,7 +56,7 @@ impl Binder<'_> {
                     ast::FormatKind::Datetime => "datetime",
                 };
                 let x = self.bind(x)?;
-                let kind = literal::text(kind.as_bytes().to_vec(), self.cx.collation);
+                let kind = literal::text(kind.as_bytes().to_vec(), self.connection());
                 self.function("get_format", vec![kind, x])
             }
             A::CharFn(c) => self.char_fn(c),
@@ -68,7 +68,7 @@ impl Binder<'_> {
                         x = Self::cast_node(x, CastTo::Binary(None));
                         literal::text(vec![0], CollationId::BINARY)
                     } else {
-                        literal::text(b" ".to_vec(), self.cx.collation)
+                        literal::text(b" ".to_vec(), self.connection())
                     };
                     x = self.function("rpad", vec![x, literal::integer(n), fill])?;
                 }
@@ -76,7 +76,7 @@ impl Binder<'_> {
             }
             A::JsonArrow(j) => {
                 let column = self.bind(&A::Column(j.column.clone()))?;
-                let path = literal::text(j.path.to_vec(), self.cx.collation);
+                let path = literal::text(j.path.to_vec(), self.connection());
                 let x = self.function("json_extract", vec![column, path])?;
                 if j.unquote {
                     self.function("json_unquote", vec![x])
@@ -280,7 +280,7 @@ impl Binder<'_> {
         if !x.ty.is_text() {
             let text = ExprType::text(
                 x.ty.chars(),
-                self.cx.collation,
+                self.connection(),
                 Coercibility::Literal,
                 x.ty.nullable,
             )
@@ -349,7 +349,7 @@ impl Binder<'_> {
         let mut ty = ExprType::plain(shape, true);
         if ty.is_text() {
             let c = Collated {
-                collation: self.cx.collation,
+                collation: self.connection(),
                 coercibility: Coercibility::Literal,
                 ascii: true,
             };

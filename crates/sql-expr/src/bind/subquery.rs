@@ -114,7 +114,7 @@ impl Binder<'_> {
             .iter()
             .zip(&s.columns)
             .map(|(p, c)| {
-                let how = Comparer::choose(p, c, self.cx.collation, op.symbol())?;
+                let how = Comparer::choose(p, c, self.connection(), op.symbol())?;
                 Ok(how.by_digits(p, c))
             })
             .collect::<Result<Vec<_>, SqlError>>()?;

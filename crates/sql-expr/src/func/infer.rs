@@ -20,11 +20,11 @@ fn any_null(args: &[Expr]) -> bool {
 }
 
 impl<'c> InferCx<'c> {
-    /// For a function of that name.
-    pub fn new(cx: &'c EvalCtx<'c>, name: &'static str) -> InferCx<'c> {
+    /// For a function of that name, in a text whose literals have this collation.
+    pub fn new(cx: &'c EvalCtx<'c>, connection: CollationId, name: &'static str) -> InferCx<'c> {
         InferCx {
             cx,
-            connection: cx.collation,
+            connection,
             name,
         }
     }

@@ -501,12 +501,11 @@ impl<'p> StatementBinder<'p> {
             return Err(SqlError::invalid_default(&def.name));
         };
         let names = self.table_names(table, 0);
-        Ok(DefaultPlan::Expr(self.bind(
-            e,
-            Clause::FieldList,
-            &names,
-            &mut Vec::new(),
-        )?))
+        // As all that a definition says: see `row_rules`.
+        let around = self.literals.replace(Some(CollationId::DEFAULT));
+        let bound = self.bind(e, Clause::FieldList, &names, &mut Vec::new());
+        self.literals.set(around);
+        Ok(DefaultPlan::Expr(bound?))
     }
 
     /// The names of a single stored table at a slot.

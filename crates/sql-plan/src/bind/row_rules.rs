@@ -3,7 +3,7 @@
 
 use engine::{ColumnDef, TableDef};
 use types::convert::ConvertMode;
-use types::{DataType, SqlError};
+use types::{CollationId, DataType, SqlError};
 
 use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
 use sql_expr::func::json_list;
@@ -158,6 +158,12 @@ pub fn columns_read(text: &str, def: &TableDef) -> Vec<u16> {
 struct RowOf<'a>(&'a [ColumnDef]);
 
 impl Scope for RowOf<'_> {
+    /// Whoever uses the table, what a definition says is the same: text that functions such as DATE_FORMAT make of
+    /// what is none has one collation, and not that of the connection.
+    fn kept_under(&self) -> Option<CollationId> {
+        Some(CollationId::DEFAULT)
+    }
+
     fn column(&mut self, name: &ast::ColumnRef, clause: Clause) -> Result<Resolved, SqlError> {
         let at = self.0.iter().position(|c| c.is_named(&name.name));
         let Some(at) = at.filter(|_| name.qualifier.is_none()) else {

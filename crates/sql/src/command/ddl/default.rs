@@ -4,7 +4,7 @@
 
 use engine::{ColumnDef, ColumnDefault, TableDef};
 use types::error::codes;
-use types::{Charset, DataType, SqlError, Value};
+use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use super::expression::names_in;
 use crate::command::scalar;
@@ -329,6 +329,10 @@ impl Others<'_> {
 }
 
 impl Scope for Others<'_> {
+    fn kept_under(&self) -> Option<CollationId> {
+        Some(CollationId::DEFAULT)
+    }
+
     fn column(&mut self, name: &ast::ColumnRef, _clause: Clause) -> Result<Resolved, SqlError> {
         let Some(at) = super::keys::column_index(self.columns, &name.name) else {
             let gone = self.old.and_then(|old| {
